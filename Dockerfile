@@ -4,10 +4,11 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 COPY . .
-# Both stand in the prerendered pages, so they are settings of the build as well.
+# They stand in the prerendered pages, so they are settings of the build as well.
 ARG PRODUCT_NAME=
 ARG CONTACT_EMAIL=
-RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" node web/build.ts
+ARG MODELS_FILE=
+RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" MODELS_FILE="$MODELS_FILE" node web/build.ts
 
 FROM node:24.21.0-bookworm-slim
 # Four threads, which is Node's own figure, are taken by as many logins (services/platform/process/supervise.ts).
@@ -23,6 +24,8 @@ COPY services services
 # The one optional package that runs here, for this platform.
 COPY --from=build /app/node_modules/@img node_modules/@img
 COPY --from=build /app/web/dist web/dist
+# The operator's own; the pattern lets it be missing.
+COPY --from=build /app/models.jso[n] ./
 USER node
 EXPOSE 3000
 CMD ["node", "services/api.ts"]

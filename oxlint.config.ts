@@ -173,6 +173,7 @@ const boundaries = [
           '!valibot',
           '!#services/*/contract.ts',
           '!#services/models/strategy-list.ts',
+          '!#services/models/seating/words.ts',
           '!#services/optimizations/run/{events,slots}.ts',
           '!#services/credits/account/movements.ts',
           '!#services/platform/numbers.ts',

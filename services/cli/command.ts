@@ -17,9 +17,9 @@ type Verb = {
 /** Exit code of both kinds: 0 fine, 1 found a difference or failed. */
 export type CliCommand = Verb & { run: (call: CliCall) => Promise<number> };
 
-/** Works on the data folder itself, without opening the database in it. */
-export type FolderCommand = Verb & {
-  runOnFolder: (call: Arguments & { env: Env }) => Promise<number>;
+/** Needs the settings alone: no database is opened, or started. */
+export type SettingsCommand = Verb & {
+  runOnSettings: (call: SettingsCall) => Promise<number>;
 };
 
 type Arguments = {
@@ -28,6 +28,7 @@ type Arguments = {
 };
 
 export type CliCall = Arguments & { database: Database };
+export type SettingsCall = Arguments & { env: Env };
 
 /** Wrong usage: exit 2, with the usage of the command. */
 export class UsageError extends Error {

@@ -3,21 +3,21 @@ import { createInterface } from 'node:readline/promises';
 import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { printResult, say } from './command.ts';
-import type { FolderCommand } from './command.ts';
+import type { SettingsCommand } from './command.ts';
 
 /** Refused for a reason that the operator can remove. */
 export class ResetRefused extends Error {
   override readonly name = 'ResetRefused';
 }
 
-const reset: FolderCommand = {
+const reset: SettingsCommand = {
   noun: 'data',
   verb: 'reset',
   arguments: '',
   summary:
     'Move the data folder aside, so that the next start creates an empty one. Deletes nothing.',
   options: { yes: { type: 'boolean', help: 'Do not ask' } },
-  async runOnFolder(call) {
+  async runOnSettings(call) {
     const { env, options } = call;
     await requireResettable(env);
     const { data } = foldersOf(env.dataDir);
@@ -56,4 +56,4 @@ async function confirmed(folder: string, movedTo: string): Promise<boolean> {
   return given.trim().toLowerCase() === 'yes';
 }
 
-export const dataCommands: readonly FolderCommand[] = [reset];
+export const dataCommands: readonly SettingsCommand[] = [reset];

@@ -1,12 +1,13 @@
 import { MigrationError } from '#db/migrate.ts';
 import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
+import { ListUnavailable } from '#services/models/catalogue/openrouter-list.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
-import type { CliCommand, FolderCommand } from './command.ts';
+import type { CliCommand, SettingsCommand } from './command.ts';
 import { anchorCommands } from './credits/anchors.ts';
 import { grantCommands } from './credits/grants.ts';
 import { creditRefundCommands } from './credits/refunds.ts';
@@ -16,6 +17,7 @@ import { dataCommands, ResetRefused } from './data.ts';
 import { NoSuchPerson, openDatabase } from './database.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
+import { modelCommands } from './models.ts';
 import { optimizationCommands } from './optimizations.ts';
 import { projectionCommands } from './projections.ts';
 import { runCommands } from './run.ts';
@@ -27,7 +29,7 @@ import { userCommands } from './users.ts';
  * The command line for operators and auditors: `npm run cli -- <noun> <verb> …`. It exits with 0 when
  * all is fine, 1 when it found a difference or failed, 2 on wrong usage.
  */
-const commands: readonly (CliCommand | FolderCommand)[] = [
+const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...runCommands,
   ...creditCommands,
   ...grantCommands,
@@ -42,6 +44,7 @@ const commands: readonly (CliCommand | FolderCommand)[] = [
   ...dataCommands,
   ...tokenCommands,
   ...stripeCommands,
+  ...modelCommands,
 ];
 
 await endProcess(await main(process.argv.slice(2)));
@@ -74,11 +77,11 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 async function runCommand(
-  command: CliCommand | FolderCommand,
+  command: CliCommand | SettingsCommand,
   call: ReturnType<typeof parseCall>,
 ): Promise<number> {
   const env = settingsOrExit();
-  if ('runOnFolder' in command) return command.runOnFolder({ ...call, env });
+  if ('runOnSettings' in command) return command.runOnSettings({ ...call, env });
   const level = process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel;
   const log = createLog({ level, process: 'cli', destination: process.stderr });
   const resources = new AsyncDisposableStack();
@@ -92,7 +95,7 @@ async function runCommand(
 
 function findCommand(
   args: readonly string[],
-): { command: CliCommand | FolderCommand; rest: string[] } | null {
+): { command: CliCommand | SettingsCommand; rest: string[] } | null {
   const [noun = '', verb = ''] = args;
   for (const command of commands)
     if (command.noun === noun && (command.verb === '' || command.verb === verb))
@@ -129,6 +132,7 @@ function lineOf(error: unknown): string {
     NoSuchPerson,
     RotationRefused,
     ResetRefused,
+    ListUnavailable,
     IntegrityError,
     MigrationError,
     EmbeddedPostgresError,

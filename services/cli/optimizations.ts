@@ -4,6 +4,7 @@ import { verifyEvents } from '#db/verify-events.ts';
 import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
+import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
 import { countReviews } from '#services/optimizations/run/stages.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
@@ -60,7 +61,10 @@ function scoreChecks(events: readonly OptimizationEvent[]): Check[] {
   if (scored?.type !== 'ScoresComputed') return [];
   const before = events.slice(0, at).reduce<RunState>(evolve, initialState());
   if (before.stage !== 'reviews') return [compare('stage of the count', before.stage, 'reviews')];
-  const { scores, inputs, excluded } = countReviews(before);
+  const metric = metricOf(scored.data.metricVersion);
+  if (metric === null)
+    return [compare('version of the metric', scored.data.metricVersion, currentMetric.version)];
+  const { scores, inputs, excluded } = countReviews(before, metric);
   const closed = events.find((event) => event.type === 'ReviewsClosed');
   const { inputs: counted, synthesisHardAt: _hardAt, ...recorded } = scored.data;
   return [

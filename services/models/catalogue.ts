@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { modelEntry } from './catalogue/model-entry.ts';
 import type { ModelEntry } from './catalogue/model-entry.ts';
-import { rowAt } from './catalogue/prices.ts';
+import { rowAt, staleAfterDays } from './catalogue/prices.ts';
 import type { PriceRow } from './catalogue/prices.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { providerDefinitions } from './provider-list.ts';
@@ -28,7 +28,7 @@ export type Catalogue = {
   strategyOf: (id: string) => Strategy | null;
   /** The price in force at a moment; null for an unlisted model or a time without a price. */
   priceOf: (modelId: string, atIso: string) => PriceRow | null;
-  /** The ids of models without a price, or with one that was read more than 30 days ago. */
+  /** The ids of models whose price was read more than 30 days ago, or whose last price has ended. */
   staleModels: (atIso: string) => string[];
 };
 
@@ -39,14 +39,17 @@ const ownFile = join(import.meta.dirname, 'catalogue.json');
  * @throws SettingsError with a line for each fault, which names file, entry and field
  */
 export function loadCatalogue(modelsFile: string | null): Catalogue {
-  const own: CatalogueFile = { name: 'services/models/catalogue.json', ...readFile(ownFile) };
-  return modelsFile === null
-    ? catalogueOf([own])
-    : catalogueOf([own, { name: modelsFile, ...readFile(modelsFile) }]);
+  return catalogueWith(modelsFile === null ? [] : [readCatalogueFile(modelsFile)]);
+}
+
+/** The catalogue with these files over its own. @throws SettingsError */
+export function catalogueWith(files: readonly CatalogueFile[]): Catalogue {
+  const own = { ...readCatalogueFile(ownFile), name: 'services/models/catalogue.json' };
+  return catalogueOf([own, ...files]);
 }
 
 /** A file as it was read: entries that need only an id, because another file may hold the rest. */
-type CatalogueFile = { name: string } & v.InferOutput<typeof entries>;
+export type CatalogueFile = { name: string } & v.InferOutput<typeof entries>;
 type Entry = v.InferOutput<typeof entry>;
 type Section = 'models' | 'strategies';
 
@@ -69,7 +72,7 @@ export const catalogueFile = v.strictObject({
 });
 
 /** @throws SettingsError when the file cannot be read or has another shape */
-function readFile(path: string): v.InferOutput<typeof entries> {
+export function readCatalogueFile(path: string): CatalogueFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -86,7 +89,7 @@ function readFile(path: string): v.InferOutput<typeof entries> {
     throw new SettingsError([`${path}: is not valid JSON ${place?.[0] ?? ''}`.trimEnd()]);
   }
   const parsed = v.safeParse(entries, json);
-  if (parsed.success) return parsed.output;
+  if (parsed.success) return { name: path, ...parsed.output };
   throw new SettingsError(
     parsed.issues.map((issue) => `${path}: ${v.getDotPath(issue) ?? 'the file'} ${wordsOf(issue)}`),
   );
@@ -136,7 +139,9 @@ function catalogueOf(files: readonly CatalogueFile[]): Catalogue {
     strategyOf: (id) => strategies.find((each) => each.id === id) ?? null,
     priceOf,
     staleModels: (atIso) =>
-      models.filter(({ id }) => isStale(priceOf(id, atIso), atIso)).map(({ id }) => id),
+      models
+        .filter(({ id, prices }) => prices.length > 0 && isStale(priceOf(id, atIso), atIso))
+        .map(({ id }) => id),
   };
 }
 
@@ -204,8 +209,6 @@ function wordsOf(issue: v.BaseIssue<unknown>): string {
 function isProvider(name: string): boolean {
   return providerDefinitions.some((definition) => definition.name === name);
 }
-
-const staleAfterDays = 30;
 
 function isStale(row: PriceRow | null, atIso: string): boolean {
   if (row === null) return true;

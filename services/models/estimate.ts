@@ -1,71 +1,91 @@
 import type { Catalogue } from './catalogue.ts';
 import type { Effort } from './model.ts';
+import type { Offer } from './offer.ts';
+import { thinkingTokens, usualCalls } from './seating/tokens.ts';
+import type { CallTokens } from './seating/tokens.ts';
 import type { ModelUse, Strategy } from './strategies.ts';
 
 /**
- * What the models of a run are likely to cost, before it runs: tokens of each call by its stage and
- * effort, at today's prices. It is an estimate and is shown as one; the real cost comes from usage.
+ * What the models of a run are likely to cost, before it runs: the usual tokens of each call at the
+ * prices in force. It is an estimate and is shown as one; the real cost comes from usage.
  */
 
-/** Tokens of a usual call: question and instructions, an answer, hidden thinking. */
-const tokens = {
-  question: 1200,
-  answer: 1300,
-  review: 1100,
-  ledger: 2600,
-  draft: 2200,
-  verdict: 150,
-} as const;
+type PricedModel = { offer: Pick<Offer, 'price'>; effort: Effort | null };
 
-const charactersPerToken = 4;
-
-const thinking: Readonly<Record<Effort, number>> = {
-  none: 0,
-  minimal: 100,
-  low: 500,
-  medium: 1500,
-  high: 3500,
-  xhigh: 5000,
-  max: 8000,
+/** The models of a run. */
+export type PricedCouncil<Model extends PricedModel = PricedModel> = {
+  seats: readonly Model[];
+  /** First and second. */
+  extractors: readonly Model[];
+  /** First and other. */
+  synthesizers: readonly Model[];
+  /** For each synthesiser the two models that verify its draft. */
+  verifiers: readonly (readonly Model[])[];
+  /** Answers that each seat reviews. */
+  reviewsPerSeat: number;
 };
-const defaultThinking = 1000;
 
-/** Micro-dollars of one run; null when a model of it has no price at that time. */
+/**
+ * Micro-dollars of a run in which the first extractor and the first writer succeed. Zero for local
+ * models; null when any model that the run may call has no known price.
+ */
+export function estimateOf(council: PricedCouncil, challengeCharacters: number): number | null {
+  const calls = usualCalls({
+    challengeCharacters,
+    seats: council.seats.length,
+    reviewsPerSeat: council.reviewsPerSeat,
+  });
+  const likely = [
+    ...council.seats.flatMap((seat) => [
+      callMicros(seat, calls.opinion),
+      callMicros(seat, calls.review),
+    ]),
+    ...council.extractors.slice(0, 1).map((one) => callMicros(one, calls.claims)),
+    ...council.synthesizers.slice(0, 1).map((one) => callMicros(one, calls.draft)),
+    ...(council.verifiers[0] ?? []).map((one) => callMicros(one, calls.verdict)),
+  ];
+  const known = likely.filter((cost) => cost !== null);
+  return everyModel(council).some(({ offer }) => offer.price === null)
+    ? null
+    : known.reduce((sum, cost) => sum + cost, 0);
+}
+
+/** Every model that a run may call, once for each of its places. */
+export function everyModel<Model extends PricedModel>(council: PricedCouncil<Model>): Model[] {
+  return [
+    ...council.seats,
+    ...council.extractors,
+    ...council.synthesizers,
+    ...council.verifiers.flat(),
+  ];
+}
+
+/** US dollars per million tokens are micro-dollars per token. Whole, so that no order of calls decides a digit. */
+function callMicros({ offer, effort }: PricedModel, { input, output }: CallTokens): number | null {
+  if (offer.price === null) return null;
+  const { inputPerMTok, outputPerMTok } = offer.price;
+  return Math.round(input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok);
+}
+
+/** The wanted panel at the catalogue's prices; null when a model of it has no price at that time. */
 export function estimateMicros(
   { priceOf }: Pick<Catalogue, 'priceOf'>,
   strategy: Strategy,
   challengeCharacters: number,
   atIso: string,
 ): number | null {
-  const question = tokens.question + Math.ceil(challengeCharacters / charactersPerToken);
-  const seats = strategy.panel.length;
-  const answers = seats * tokens.answer;
-  const peers = Math.min(strategy.reviewsPerSeat, seats - 1);
-  const [extractor] = strategy.extractors;
-  const [writer] = strategy.synthesizers;
-  const calls: { use: ModelUse; input: number; output: number }[] = [
-    ...strategy.panel.flatMap((use) => [
-      { use, input: question, output: tokens.answer },
-      {
-        use,
-        input: question + peers * tokens.answer + tokens.ledger / 3,
-        output: tokens.review,
-      },
-    ]),
-    { use: extractor, input: question + answers, output: tokens.ledger },
-    { use: writer, input: question + 3 * tokens.answer + tokens.ledger, output: tokens.draft },
-    ...strategy.verifiers[0].map((use) => ({
-      use,
-      input: tokens.draft + tokens.ledger / 3,
-      output: tokens.verdict,
-    })),
-  ];
-  let sum = 0;
-  for (const { use, input, output } of calls) {
-    const price = priceOf(use.model, atIso);
-    if (!price) return null;
-    const thought = use.effort === null ? defaultThinking : thinking[use.effort];
-    sum += input * price.inputPerMTok + (output + thought) * price.outputPerMTok;
-  }
-  return Math.round(sum);
+  const priced = ({ model, effort }: ModelUse) => ({
+    offer: { price: priceOf(model, atIso) },
+    effort,
+  });
+  return estimateOf(
+    {
+      seats: strategy.panel.map(priced),
+      extractors: strategy.extractors.map(priced),
+      synthesizers: strategy.synthesizers.map(priced),
+      verifiers: strategy.verifiers.map((pair) => pair.map(priced)),
+      reviewsPerSeat: strategy.reviewsPerSeat,
+    },
+    challengeCharacters,
+  );
 }

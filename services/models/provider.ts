@@ -1,4 +1,5 @@
 import type { Provider } from './model.ts';
+import type { ListCall } from './providers/listing.ts';
 
 /** The contents of a file in `providers/`: a provider's address and its names. */
 export type ProviderDefinition = {
@@ -13,6 +14,10 @@ export type ProviderDefinition = {
   recognised: RecognisedNames;
   /** The variable that holds the key, to name it where a model is missing. */
   keyVariable: string;
+  /** Its own address, where the connection names no other. */
+  ownUrl: string;
+  /** The calls that list its models; a wrong key fails one of them. `baseUrl` ends without a slash. */
+  listCalls(connection: { apiKey: string; baseUrl: string }): readonly ListCall[];
   /** Where the sandbox serves this provider's wire format, below its own origin. */
   sandboxPath: string;
   loadSdk(): Promise<unknown>;

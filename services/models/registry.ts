@@ -274,7 +274,8 @@ function realProviders(settings: RegistrySettings): ReadonlyMap<string, Provider
   return providers;
 }
 
-function connectionOf(
+/** How a provider is reached; null without its key, or its address. */
+export function connectionOf(
   { name }: ProviderDefinition,
   settings: RegistrySettings,
 ): ProviderConnection | null {

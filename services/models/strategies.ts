@@ -64,6 +64,14 @@ export const strategy = v.strictObject({
     synthesisMs: milliseconds,
     runMs: milliseconds,
   }),
+  /** Bounds of production that the operator lifts: seats below their tier, cost against price. */
+  lifted: v.optional(
+    v.strictObject({
+      seats: v.optional(v.boolean(), false),
+      price: v.optional(v.boolean(), false),
+    }),
+    { seats: false, price: false },
+  ),
   /** Parts of the strategy's design that this version leaves out, as a person reads them. */
   notInThisVersion: v.array(v.string()),
 });

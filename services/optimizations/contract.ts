@@ -83,6 +83,12 @@ export const Rows = (what: 'objectives' | 'constraints') =>
     v.maxLength(optimizationLimits.rows, `At most ${optimizationLimits.rows} ${what}`),
   );
 
+const CatalogueVersion = v.pipe(
+  v.string(),
+  v.maxLength(40),
+  v.description('Of the prices and panels; it changes with any of them'),
+);
+
 /** `POST /optimizations`. */
 export const CreateOptimizationRequest = v.strictObject({
   challenge: v.pipe(
@@ -126,6 +132,14 @@ export const CreateOptimizationRequest = v.strictObject({
       IdText('rec'),
       v.description(
         'The recipe that it was begun from, which counts it; one that is not there counts nothing',
+      ),
+    ),
+  ),
+  catalogue_version: v.optional(
+    v.pipe(
+      CatalogueVersion,
+      v.description(
+        'That of the estimate which was agreed to; 409 `price-changed`, with the new `price`, when it is another one by now',
       ),
     ),
   ),
@@ -205,6 +219,7 @@ export const Estimate = v.object({
     v.boolean(),
     v.description('True when the seats are simulated: the dollars are what real models would cost'),
   ),
+  catalogue_version: CatalogueVersion,
 });
 export type Estimate = v.InferOutput<typeof Estimate>;
 export const EstimateReply = v.object({ estimate: Estimate });
@@ -463,8 +478,10 @@ export const BiasAnalysis = v.object({
     v.description('The score in a word; null without one'),
   ),
   agreement_capped: v.pipe(
-    v.boolean(),
-    v.description('Held at 60, because a third or more contest a decisive claim'),
+    v.nullable(v.picklist(['contested', 'copies'])),
+    v.description(
+      'What holds the score down: `contested`, a third or more contest a decisive claim; `copies`, one maker or fewer than four different models sit on the panel; null when nothing does',
+    ),
   ),
   agreement_note: v.pipe(
     v.nullable(v.string()),
@@ -474,6 +491,19 @@ export const BiasAnalysis = v.object({
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
     v.description('One answer stands clearly first; null when the reviews do not say'),
+  ),
+  clear_winner_reason: v.pipe(
+    v.picklist([
+      'clear',
+      'tied_orders',
+      'narrow_margin',
+      'no_rank_agreement',
+      'not_enough_comparisons',
+      'copies',
+    ]),
+    v.description(
+      'Why there is a clear winner or none. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+    ),
   ),
   disagreement_areas: v.array(Disagreement),
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),

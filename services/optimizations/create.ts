@@ -105,10 +105,14 @@ export function estimate(
     credits: strategy.credits,
     typical_seconds: strategy.typicalSeconds,
     simulated: strategy.panel.some(({ model }) => registry.statusOf(model).simulated),
+    catalogue_version: catalogue.version,
   };
 }
 
-/** @throws Problem 503 `models-unavailable` when a model of the strategy cannot be seated */
+/**
+ * @throws Problem 409 `price-changed` when the catalogue is no longer that of the estimate
+ * @throws Problem 503 `models-unavailable` when a model of the strategy cannot be seated
+ */
 export async function createCommand(
   seating: Seating,
   sealer: Sealer,
@@ -117,6 +121,13 @@ export async function createCommand(
 ): Promise<OptimizationCommand> {
   const { catalogue, registry, sandboxSeed } = seating;
   const strategy = knownStrategy(catalogue, request.strategy);
+  const agreed = request.catalogue_version;
+  if (agreed !== undefined && agreed !== catalogue.version)
+    throw new Problem(
+      'price-changed',
+      `Prices have changed since the estimate: this strategy now costs ${strategy.credits} credits.`,
+      { members: { price: strategy.credits, catalogue_version: catalogue.version } },
+    );
   const allowed = request.allow_simulated ?? false;
   const missing = modelsOf(strategy).filter((model) => !isSeated(registry, model, allowed));
   if (missing.length > 0)
@@ -245,6 +256,7 @@ function stalePrices({ staleModels }: Catalogue, strategy: Strategy, at: string)
 function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilModel {
   const status = registry.statusOf(use.model);
   const remoteId = status.available ? status.remoteId : use.model;
+  const entry = catalogue.modelOf(use.model);
   return {
     model: use.model,
     name: nameOf(catalogue, use.model),
@@ -252,7 +264,10 @@ function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilM
     effort: use.effort,
     simulated: status.simulated,
     ...(remoteId === use.model ? {} : { remoteId }),
-    efforts: catalogue.modelOf(use.model)?.efforts ?? [],
+    efforts: entry?.efforts ?? [],
+    ...(entry === null || entry.structuredOutput === 'schema'
+      ? {}
+      : { structuredOutput: entry.structuredOutput }),
   };
 }
 

@@ -88,3 +88,8 @@ export function packageOf(id: string): Package | null {
 export function packageName(id: string): string {
   return packageOf(id)?.name ?? id;
 }
+
+/** USD for a credit in the package that sells it for least. */
+export const cheapestCredit: number = Math.min(
+  ...packages.map(({ price_usd: price, credits }) => price / credits),
+);

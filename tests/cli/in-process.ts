@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { vi } from 'vitest';
 import { parseCall } from '#services/cli/command.ts';
-import type { CliCommand } from '#services/cli/command.ts';
+import type { CliCommand, SettingsCommand } from '#services/cli/command.ts';
 import type { Database } from '#services/cli/database.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import type { EnvSource } from '#services/platform/process/env.ts';
@@ -15,26 +15,51 @@ export function databaseOf({ core, database }: App, source: EnvSource = {}): Dat
   return { ...core, env: readEnv(source), ownerPool, ownerUrl };
 }
 
+type Ran = { code: number; out: string; said: string };
+
 /** Runs a command in this process with the arguments as they are typed. */
 export async function runHere(
   app: App,
   commands: readonly CliCommand[],
-  [noun, verb, ...rest]: readonly string[],
+  words: readonly string[],
   source: EnvSource = {},
-): Promise<{ code: number; out: string }> {
+): Promise<Ran> {
+  const { command, rest } = find(commands, words);
+  const database = databaseOf(app, source);
+  return captured(async () => command.run({ ...parseCall(command, rest), database }));
+}
+
+/** The same for a command that needs no database. */
+export async function runOnSettings(
+  commands: readonly SettingsCommand[],
+  words: readonly string[],
+  source: EnvSource = {},
+): Promise<Ran> {
+  const { command, rest } = find(commands, words);
+  const env = readEnv(source);
+  return captured(async () => command.runOnSettings({ ...parseCall(command, rest), env }));
+}
+
+function find<Command extends CliCommand | SettingsCommand>(
+  commands: readonly Command[],
+  [noun, verb, ...rest]: readonly string[],
+): { command: Command; rest: string[] } {
   const command = commands.find((one) => one.noun === noun && one.verb === verb);
   if (!command) throw new Error(`There is no command ${noun} ${verb}`);
-  let out = '';
-  const written = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    out += String(chunk);
-    return true;
-  });
-  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  return { command, rest };
+}
+
+async function captured(run: () => Promise<number>): Promise<Ran> {
+  const written = { out: '', said: '' };
+  const into = (stream: 'stdout' | 'stderr', name: keyof typeof written) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((chunk) => {
+      written[name] += String(chunk);
+      return true;
+    });
+  const spies = [into('stdout', 'out'), into('stderr', 'said')];
   try {
-    const database = databaseOf(app, source);
-    return { code: await command.run({ ...parseCall(command, rest), database }), out };
+    return { code: await run(), ...written };
   } finally {
-    written.mockRestore();
-    said.mockRestore();
+    for (const spy of spies) spy.mockRestore();
   }
 }

@@ -7,6 +7,8 @@ import {
   initialState as noAccount,
 } from '#services/credits/account/state.ts';
 import { recordedCreditEvents, replay } from '#services/credits/audit/replay.ts';
+import { metricOf } from '#services/optimizations/council/metric.ts';
+import { countReviews } from '#services/optimizations/run/stages.ts';
 import { evolve as evolveRun, initialState as noRun } from '#services/optimizations/run/state.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -84,6 +86,21 @@ test.each(runs)('the run of %s ends as it did, and reads as it did', (name) => {
     order: view.scores?.order,
     seats: described.models.map(({ seat, status, reason }) => [seat, status, reason].join(' ')),
   }).toMatchSnapshot();
+});
+
+test('the scores of a stored run are counted again with the metric that it names', () => {
+  const all = events('run-completed-1').map(runEventOf);
+  const at = all.findIndex(({ type }) => type === 'ScoresComputed');
+  const stored = all[at];
+  const before = all.slice(0, at).reduce(evolveRun, noRun());
+  if (stored?.type !== 'ScoresComputed' || before.stage !== 'reviews')
+    throw new Error('The golden run has no scores');
+  const { inputs, synthesisHardAt: _hardAt, ...scores } = stored.data;
+  const metric = metricOf(scores.metricVersion);
+  expect(metric?.version).toBe('agreement_v1');
+  const counted = countReviews(before, metric ?? undefined);
+  expect({ scores: counted.scores, inputs: counted.inputs }).toEqual({ scores, inputs });
+  expect(countReviews(before).scores.metricVersion).toBe('agreement_v2');
 });
 
 let database: TestDatabase;

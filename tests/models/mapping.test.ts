@@ -312,7 +312,7 @@ describe('usage', () => {
     expect(usageOfLine({ eval_count: 700 })).toEqual(unknownUsage);
   });
 
-  const tokens = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const counts = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   it.each([
     ['what it says', { cost: 0.001234 }, 1234],
     ['nothing for a free model', { cost: 0 }, 0],
@@ -326,7 +326,7 @@ describe('usage', () => {
     ['no sum that makes no sense', { cost: -1 }, null],
     ['no sum when it says none', {}, null],
   ])('OpenRouter bills %s', (_what, charged, micros) => {
-    expect(billedMicros({ ...tokens, ...charged })).toBe(micros);
+    expect(billedMicros({ ...counts, ...charged })).toBe(micros);
   });
 
   it('the usage is unknown, and never 0, when a provider reports none', () => {

@@ -194,7 +194,7 @@ describe('Ollama', () => {
     expect((await collect(connected(), { ...long, numCtx: 8192 })).reply.text).toBe('Lease it.');
   });
 
-  test('a model that cannot think is not told to', async () => {
+  test('a model that cannot think is not asked to', async () => {
     const gemma = requestTo('gemma3:12b');
     expect((await collect(connected(), gemma)).reply.text).toBe('Lease it.');
     expect((await collect(connected(), { ...gemma, effort: 'none' })).reply.text).toBe('Lease it.');
@@ -247,7 +247,7 @@ describe('Ollama', () => {
     for (const print of printed) expect(print).not.toHaveBeenCalled();
   });
 
-  test('a stream that goes on behind its last line is closed', async () => {
+  test('a stream that continues behind its last line is closed', async () => {
     const closed = Promise.withResolvers<void>();
     const provider = await providerThat(ollama, (_request, response) => {
       response.writeHead(200);

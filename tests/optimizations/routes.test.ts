@@ -95,6 +95,24 @@ describe('creating a run', () => {
     },
   );
 
+  test('a run at the prices of its estimate is created, and one at other prices is refused with the new price', async () => {
+    const asked = { strategy: 'balanced', challengeText: question.challenge };
+    const { estimate } = await app.data<{ estimate: { catalogue_version: string } }>(
+      '/optimizations/estimate',
+      { token: ann.token, body: asked },
+    );
+    const body = { ...question, catalogue_version: estimate.catalogue_version };
+    expect((await createRun(ann, body)).credits.price).toBe(14);
+    const late = { ...question, catalogue_version: '2026-01-01.00000000' };
+    const response = await app.call('/optimizations', { token: ann.token, body: late });
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({
+      code: 'price-changed',
+      price: 14,
+      catalogue_version: estimate.catalogue_version,
+    });
+  });
+
   test('creating a run answers 401 without a token, 415 for another type than JSON, and 413 when too large', async () => {
     expect((await app.call('/optimizations', { body: question })).status).toBe(401);
     const plain = await app.call('/optimizations', {

@@ -1,13 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
+import { costMicros } from '#services/models/catalogue/prices.ts';
+import { modelsOf } from '#services/models/strategies.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import type { Person } from '#tests/support/app.ts';
 
-const { strategies } = loadCatalogue(null);
+const catalogue = loadCatalogue(null);
+const { strategies } = catalogue;
 
 /** Whole runs through the real SDKs, against the sandbox in this process. */
 const question = {
@@ -44,6 +52,19 @@ beforeEach(async () => {
 });
 afterAll(async () => council.close());
 
+async function schedule(runId: string): Promise<Schedule> {
+  const { events } = await council.core.readStream(streamOf(runId));
+  const [created] = events.map(runEventOf);
+  if (created?.type !== 'OptimizationCreated') throw new Error('There is no run');
+  return created.data.schedule;
+}
+
+function startOf(events: readonly OptimizationEvent[], slot: string) {
+  const start = events.find((event) => event.type === 'CallStarted' && event.data.slot === slot);
+  if (start?.type !== 'CallStarted') throw new Error(`${slot} did not start`);
+  return start.data;
+}
+
 describe('a run whose models answer', () => {
   test.each(strategies.map((strategy) => [strategy.id, strategy.credits] as const))(
     'a run of %s completes, is charged %d credits and owns a decision',
@@ -72,11 +93,87 @@ describe('a run whose models answer', () => {
     },
   );
 
+  test.each([
+    ['the prices that it stores', 2, "jsonb_set(message_data, '{schedule,prices}', $2)"],
+    ['the catalogue when it is of v0.1', 1, "message_data #- '{schedule,prices}' #- $2"],
+  ])('a run is priced by %s', async (_by, factor, changed) => {
+    const body = { ...question, strategy: 'fast' };
+    const { id } = await council.data<Optimization>('/optimizations', {
+      token: person.token,
+      body,
+    });
+    const given = await schedule(id);
+    expect(new Set(Object.keys(given.prices ?? {}))).toEqual(
+      new Set(modelsOf(catalogue.strategyOf('fast')!)),
+    );
+    expect(given.maxOutputTokens).toBe(8000);
+    const doubled = Object.entries(given.prices ?? {}).map(([model, rows]) => [
+      model,
+      rows.map((row) => ({
+        ...row,
+        inputPerMTok: row.inputPerMTok * 2,
+        cachedInputPerMTok: row.cachedInputPerMTok === null ? null : row.cachedInputPerMTok * 2,
+        outputPerMTok: row.outputPerMTok * 2,
+      })),
+    ]);
+    await council.database.ownerPool.query(
+      `update emt_messages set message_data = ${changed}
+       where stream_id = $1 and stream_position = 1`,
+      [streamOf(id), factor === 1 ? '{schedule,maxOutputTokens}' : Object.fromEntries(doubled)],
+    );
+    await council.data(`/optimizations/${id}/process`, { method: 'POST', token: person.token });
+    expect((await council.ended(person, id)).status).toBe('completed');
+    const { events } = await council.core.readStream(streamOf(id));
+    const calls = events.map(runEventOf).filter((event) => event.type === 'CallSucceeded');
+    expect(calls.length).toBeGreaterThan(15);
+    for (const { data } of calls) {
+      const { model, startedAt } = startOf(events.map(runEventOf), data.slot);
+      const single = costMicros(data.usage, catalogue.priceOf(model, startedAt)) ?? 0;
+      expect(Math.abs((data.costMicros ?? 0) - single * factor)).toBeLessThanOrEqual(factor - 1);
+    }
+  });
+
   test('the same question and strategy draw the same council', async () => {
     const one = await council.ask(person, { ...question, strategy: 'fast' });
     const other = await council.ask(person, { ...question, strategy: 'fast' });
     expect(one.result).toEqual(other.result);
     expect(one.evolution.bias).toEqual(other.evolution.bias);
+  });
+});
+
+describe('a run by OpenRouter alone', () => {
+  let routed: TestCouncil;
+  beforeAll(async () => {
+    routed = await createTestCouncil({
+      env: (sandboxUrl) => ({
+        OPENROUTER_API_KEY: 'key',
+        OPENROUTER_URL: `${sandboxUrl}/openrouter/api/v1`,
+      }),
+    });
+  });
+  afterAll(async () => routed.close());
+
+  test('a run by OpenRouter completes without any other key, and costs what is billed', async () => {
+    const asking = await rich(routed);
+    const run = await routed.ask(asking, { ...question, strategy: 'balanced' });
+    expect(run).toMatchObject({ status: 'completed', simulated: false });
+    expect(run.models.map(({ provider }) => provider)).toEqual(run.models.map(() => 'openrouter'));
+    const { events } = await routed.core.readStream(`optimization-${run.id}`);
+    const ends = events.flatMap(({ type, data }) =>
+      type === 'CallSucceeded'
+        ? [data as Extract<OptimizationEvent, { type: 'CallSucceeded' }>['data']]
+        : [],
+    );
+    expect(ends.length).toBeGreaterThanOrEqual(18);
+    for (const { usage, costMicros, costSource } of ends) {
+      const input = (usage.inputUncached ?? 0) + (usage.inputCached ?? 0);
+      const output = (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0);
+      expect([costMicros, costSource]).toEqual([input + 4 * output, 'billed']);
+    }
+    expect(run.cost).toBeCloseTo(
+      ends.reduce((sum, end) => sum + (end.costMicros ?? 0), 0) / 1e6,
+      9,
+    );
   });
 });
 

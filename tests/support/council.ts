@@ -9,7 +9,7 @@ import { erasureTasks } from '#services/identity/erasure/erasure.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
-import type { EnvSource, Persona } from '#services/platform/process/env.ts';
+import type { Persona } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
@@ -36,8 +36,8 @@ export async function createTestCouncil(
     seed?: string;
     /** The answers of the models; the simulator's own when absent. */
     respond?: Respond;
-    /** More settings, for the address of the sandbox. */
-    env?: (sandboxUrl: string) => EnvSource;
+    /** Settings beside SANDBOX_URL, such as a provider at the sandbox's address. */
+    env?: (sandboxUrl: string) => Readonly<Record<string, string>>;
     replace?: (core: Core) => Partial<Core>;
   } = {},
 ): Promise<TestCouncil> {
@@ -51,9 +51,8 @@ export async function createTestCouncil(
       port,
     });
   let sandbox = await openSandbox(0);
-  const env = options.env?.(sandbox.url);
   const app = await createTestApp({
-    env: { SANDBOX_URL: sandbox.url, ...env },
+    env: { SANDBOX_URL: sandbox.url, ...options.env?.(sandbox.url) },
     ...(options.replace ? { replace: options.replace } : {}),
   });
   const { core } = app;

@@ -71,6 +71,9 @@ export const priceRows = v.pipe(
   ),
 );
 
+/** A price that was read so long ago counts as stale. */
+export const staleAfterDays = 30;
+
 /** The row in force at a moment; null when there is none. */
 export function rowAt(rows: readonly PriceRow[], atIso: string): PriceRow | null {
   const at = Date.parse(atIso);

@@ -15,6 +15,9 @@ import {
 import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
+import { dataIds } from './listing.ts';
+
+const ownUrl = 'https://api.anthropic.com';
 
 const sdk = async () => import('@anthropic-ai/sdk');
 
@@ -24,6 +27,14 @@ export const anthropic: ProviderDefinition = {
   displayName: 'Anthropic',
   recognised: { makers: ['anthropic'], models: ['claude', 'sonnet', 'opus', 'haiku'] },
   keyVariable: 'ANTHROPIC_API_KEY',
+  ownUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    {
+      url: `${baseUrl}/v1/models?limit=1000`,
+      headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
+      idsIn: dataIds,
+    },
+  ],
   sandboxPath: '/anthropic',
   loadSdk: sdk,
   connect: ({ apiKey, baseUrl }) =>
@@ -32,7 +43,7 @@ export const anthropic: ProviderDefinition = {
         new Client({
           apiKey,
           authToken: null,
-          baseURL: baseUrl ?? 'https://api.anthropic.com',
+          baseURL: baseUrl ?? ownUrl,
           maxRetries: 0,
           fetch: call.fetch,
           logLevel: 'off',

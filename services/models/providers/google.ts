@@ -5,6 +5,7 @@ import type {
   GenerateContentResponseUsageMetadata,
   GoogleGenAI,
 } from '@google/genai';
+import * as v from 'valibot';
 import {
   refusal,
   sdkProvider,
@@ -22,6 +23,14 @@ import type {
 } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
 
+const ownUrl = 'https://generativelanguage.googleapis.com';
+
+/** Names begin with `models/`. */
+const namedModels = v.pipe(
+  v.object({ models: v.array(v.object({ name: v.string() })) }),
+  v.transform(({ models }) => models.map(({ name }) => name.replace(/^models\//, ''))),
+);
+
 const sdk = async () => import('@google/genai');
 
 /** Google by the Gemini API. */
@@ -30,6 +39,14 @@ export const google: ProviderDefinition = {
   displayName: 'Google',
   recognised: { makers: ['google(?: deepmind)?', 'deepmind'], models: ['gemini', 'bard'] },
   keyVariable: 'GOOGLE_API_KEY',
+  ownUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    {
+      url: `${baseUrl}/v1beta/models?pageSize=1000`,
+      headers: { 'x-goog-api-key': apiKey },
+      idsIn: namedModels,
+    },
+  ],
   sandboxPath: '/google',
   loadSdk: sdk,
   connect: ({ apiKey, baseUrl }) =>
@@ -40,7 +57,7 @@ export const google: ProviderDefinition = {
           vertexai: false,
           apiVersion: 'v1beta',
           httpOptions: {
-            baseUrl: baseUrl ?? 'https://generativelanguage.googleapis.com',
+            baseUrl: baseUrl ?? ownUrl,
             fetch: call.fetch,
           },
         }),

@@ -10,6 +10,9 @@ import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
+import { bearer, dataIds } from './listing.ts';
+
+const ownUrl = 'https://api.mistral.ai';
 
 const sdk = async () => import('@mistralai/mistralai');
 
@@ -22,6 +25,10 @@ export const mistral: ProviderDefinition = {
     models: ['mistral', 'ministral', 'mixtral', 'magistral'],
   },
   keyVariable: 'MISTRAL_API_KEY',
+  ownUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    { url: `${baseUrl}/v1/models`, headers: bearer(apiKey), idsIn: dataIds },
+  ],
   sandboxPath: '/mistral',
   loadSdk: sdk,
   connect: ({ apiKey, baseUrl }) =>
@@ -29,7 +36,7 @@ export const mistral: ProviderDefinition = {
       partsOf(
         new Client({
           apiKey,
-          serverURL: baseUrl ?? 'https://api.mistral.ai',
+          serverURL: baseUrl ?? ownUrl,
           httpClient: new HTTPClient({ fetcher: call.fetch }),
           retryConfig: { strategy: 'none' },
         }),

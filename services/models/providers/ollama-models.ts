@@ -6,7 +6,7 @@ import { failureOf, guardedFetch } from '#services/models/transport/guarded-fetc
 export type OllamaModel = {
   /** As Ollama knows it, such as `qwen3:8b`. */
   remoteId: string;
-  /** The maker as far as the name tells it, else Ollama's own word for the architecture. */
+  /** The maker as far as the name shows it, else Ollama's own word for the architecture. */
   family: string;
   efforts: readonly Effort[];
   /** What the model can take; what the machine can hold may be less. */

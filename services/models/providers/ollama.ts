@@ -7,15 +7,16 @@ import {
   usageFromTotals,
 } from '#services/models/transport/guarded-call.ts';
 import type { OpenCall } from '#services/models/transport/guarded-call.ts';
-import { ModelFailure, unknownUsage } from '#services/models/model.ts';
+import { ModelFailure } from '#services/models/model.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
+import { bearer } from './listing.ts';
 import { localPatience } from '#services/models/transport/silence.ts';
 
 /** The same client without the file system. */
 const sdk = async () => import('ollama/browser');
 
-export const ollamaUrl = 'http://127.0.0.1:11434';
+const ollamaUrl = 'http://127.0.0.1:11434';
 
 /**
  * A local Ollama by its own API. Its Chat Completions ignore the size of the context and cut a longer
@@ -26,6 +27,10 @@ export const ollama: ProviderDefinition = {
   displayName: 'Ollama',
   recognised: { makers: ['ollama'], models: [] },
   keyVariable: 'OLLAMA_URL',
+  ownUrl: ollamaUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    { url: `${baseUrl}/api/tags`, headers: bearer(apiKey), idsIn: installedModels },
+  ],
   sandboxPath: '/ollama',
   loadSdk: sdk,
   connect: (connection) =>
@@ -39,6 +44,11 @@ export const ollama: ProviderDefinition = {
       },
     ),
 };
+
+const installedModels = v.pipe(
+  v.object({ models: v.array(v.object({ model: v.string() })) }),
+  v.transform(({ models }) => models.map(({ model }) => model)),
+);
 
 type Client = InstanceType<Awaited<ReturnType<typeof sdk>>['Ollama']>;
 
@@ -64,11 +74,10 @@ function configOf(
  */
 const patientFetch: typeof fetch = async (input, init) => {
   const { dispatcher, fetch: fetchBy } = await (patient ??= patientDispatcher());
-  // The package's types and those of the browser differ in name alone.
-  return (await fetchBy(String(input), {
-    ...init,
-    dispatcher,
-  } as UndiciInit)) as unknown as Response;
+  const url = input instanceof Request ? input.url : input;
+  // The package's own types differ from the language's in what no caller uses.
+  const { body, status, headers } = await fetchBy(url, { ...init, dispatcher } as UndiciInit);
+  return new Response(body as Response['body'], { status, headers: [...headers] });
 };
 
 type UndiciInit = NonNullable<Parameters<(typeof undici)['fetch']>[1]>;
@@ -170,7 +179,7 @@ const lineCharacters = 1_000_000;
 
 /**
  * Only whole lines that can be read, and an error where the stream breaks off. The client would print
- * an unreadable line, the words of a model, and go on to the next.
+ * an unreadable line, the words of a model, and continue with the next.
  */
 function checkedLines(): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();

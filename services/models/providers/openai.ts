@@ -15,6 +15,9 @@ import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelPart, ModelReply, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderDefinition } from '#services/models/provider.ts';
 import { classOfStatus } from '#services/models/transport/guarded-fetch.ts';
+import { bearer, dataIds } from './listing.ts';
+
+const ownUrl = 'https://api.openai.com/v1';
 
 const sdk = async () => import('openai');
 
@@ -24,6 +27,10 @@ export const openai: ProviderDefinition = {
   displayName: 'OpenAI',
   recognised: { makers: ['open\\s?ai'], models: ['chat\\s?gpt', 'gpt'] },
   keyVariable: 'OPENAI_API_KEY',
+  ownUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    { url: `${baseUrl}/models`, headers: bearer(apiKey), idsIn: dataIds },
+  ],
   sandboxPath: '/openai/v1',
   loadSdk: sdk,
   connect: ({ apiKey, baseUrl }) =>
@@ -31,7 +38,7 @@ export const openai: ProviderDefinition = {
       partsOf(
         new Client({
           apiKey,
-          baseURL: baseUrl ?? 'https://api.openai.com/v1',
+          baseURL: baseUrl ?? ownUrl,
           organization: null,
           project: null,
           maxRetries: 0,

@@ -4,9 +4,10 @@ import * as v from 'valibot';
 import { sdkProvider, systemWithSchema } from '#services/models/transport/guarded-call.ts';
 import type { ModelRequest } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
+import { bearer, dataIds } from './listing.ts';
 import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.ts';
 
-export const openrouterUrl = 'https://openrouter.ai/api/v1';
+const openrouterUrl = 'https://openrouter.ai/api/v1';
 
 /** OpenRouter: one key for the models of all makers, by Chat Completions with members of its own. */
 export const openrouter: ProviderDefinition = {
@@ -14,6 +15,12 @@ export const openrouter: ProviderDefinition = {
   displayName: 'OpenRouter',
   recognised: { makers: ['open\\s?router'], models: [] },
   keyVariable: 'OPENROUTER_API_KEY',
+  ownUrl: openrouterUrl,
+  listCalls: ({ apiKey, baseUrl }) => [
+    // The list is public, so the key is asked for itself.
+    { url: `${baseUrl}/key`, headers: bearer(apiKey), idsIn: noIds },
+    { url: `${baseUrl}/models`, headers: bearer(apiKey), idsIn: dataIds },
+  ],
   sandboxPath: '/openrouter/api/v1',
   loadSdk: chatSdk,
   connect: ({ apiKey, baseUrl, dataCollection = 'deny' }) =>
@@ -27,6 +34,11 @@ export const openrouter: ProviderDefinition = {
       ),
     ),
 };
+
+const noIds = v.pipe(
+  v.object({}),
+  v.transform((): string[] => []),
+);
 
 /**
  * Every parameter counts: with `require_parameters` an endpoint that lacks one is left out, so none is

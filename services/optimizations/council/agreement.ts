@@ -175,29 +175,37 @@ export function weighParts(parts: AgreementParts, metric: Metric): number | null
  * nothing is scored, and the votes are shown as they are.
  */
 export function scoreAgreement(
-  votes: { decision: Poll; byAnswer: Poll; claims: readonly ClaimPoll[]; scored: boolean },
+  votes: {
+    decision: Poll;
+    byAnswer: Poll;
+    claims: readonly ClaimPoll[];
+    scored: boolean;
+    /** From `hasCopies`. */
+    copies: boolean;
+  },
   rank: number | null,
   metric: Metric,
 ): Scores['agreement'] {
   const { scored } = votes;
   const claims = scored ? claimAgreement(votes.claims) : null;
   const decision = scored ? votes.decision.agreement : null;
-  const capApplies = votes.claims.some((claim) => deservesCap(claim, metric));
+  const cap = lowestCap(votes, metric);
   const finish = (decided: number | null) => {
     const raw = scored ? weighParts({ decision: decided, claims, rank }, metric) : null;
-    if (raw === null) return { score: null, capped: false };
+    if (raw === null) return { score: null, lowered: false };
     const rounded = roundHalfUp(raw);
-    const capped = capApplies && rounded > metric.cap.score;
-    return { score: capped ? metric.cap.score : rounded, capped };
+    return cap !== null && rounded > cap.score
+      ? { score: cap.score, lowered: true }
+      : { score: rounded, lowered: false };
   };
-  const { score, capped } = finish(decision);
+  const { score, lowered } = finish(decision);
   return {
     score,
     band: bandOf(score, metric),
     decision,
     claims,
     rank,
-    capped,
+    capped: storedCap(lowered ? cap : null, metric),
     byAnswer: finish(votes.byAnswer.agreement).score,
     whyNull: score !== null ? null : scored ? 'too_few_votes' : 'no_ledger',
   };
@@ -208,6 +216,33 @@ export function bandOf(score: number | null, { bands }: Metric): Scores['agreeme
   if (score >= bands.strong) return 'strong';
   if (score >= bands.majority) return 'majority';
   return score >= bands.contested ? 'contested' : 'split';
+}
+
+type Cap = { name: 'contested' | 'copies'; score: number };
+
+function lowestCap(
+  votes: { claims: readonly ClaimPoll[]; copies: boolean },
+  metric: Metric,
+): Cap | null {
+  const caps: Cap[] = [];
+  if (votes.claims.some((claim) => deservesCap(claim, metric)))
+    caps.push({ name: 'contested', score: metric.cap.score });
+  if (votes.copies && metric.copies !== null)
+    caps.push({ name: 'copies', score: metric.copies.score });
+  return caps.toSorted((one, other) => one.score - other.score)[0] ?? null;
+}
+
+/** `agreement_v1` knew one cap, and stored whether it applied. */
+function storedCap(cap: Cap | null, metric: Metric): Scores['agreement']['capped'] {
+  return metric.copies === null ? cap !== null : (cap?.name ?? null);
+}
+
+/** Whether one maker, or a few models, sit on most of the panel: they tend to agree. */
+export function hasCopies(seats: readonly Seat[], { copies }: Metric): boolean {
+  if (copies === null) return false;
+  const makers = new Set(seats.map(({ family }) => family)).size;
+  const models = new Set(seats.map(({ model }) => model)).size;
+  return makers < copies.makers || models < copies.models;
 }
 
 function deservesCap({ claim, counts, ...poll }: ClaimPoll, { cap }: Metric): boolean {

@@ -1,4 +1,4 @@
-import { familyWeights, pollClaim, scoreAgreement, takePoll } from './agreement.ts';
+import { familyWeights, hasCopies, pollClaim, scoreAgreement, takePoll } from './agreement.ts';
 import type { ClaimPoll, Poll, Vote } from './agreement.ts';
 import { leniency, marksOf, positionSlope, verbosityTau } from './bias.ts';
 import type { Ballot, Ledger, Scores, Seat } from '#services/optimizations/run/events.ts';
@@ -10,7 +10,7 @@ import {
   uncertaintyFactors,
 } from './findings.ts';
 import type { Evidence } from './findings.ts';
-import { agreementV1 } from './metric.ts';
+import { currentMetric } from './metric.ts';
 import type { Metric } from './metric.ts';
 import { hasTwoCamps, rankAgreement, reviewerTaus } from './rank-agreement.ts';
 import {
@@ -49,7 +49,7 @@ export type CouncilInput = {
  * indicators. Pure: the same input gives the same figures, so that an auditor can recompute a run from
  * its events. Shares and figures are rounded to four decimals, and only at the end.
  */
-export function computeScores(input: CouncilInput, metric: Metric = agreementV1): Scores {
+export function computeScores(input: CouncilInput, metric: Metric = currentMetric): Scores {
   const { seats } = input;
   const answers = seats.map(({ seat }) => seat);
   const reviews = answers.flatMap((reviewer) => {
@@ -60,6 +60,7 @@ export function computeScores(input: CouncilInput, metric: Metric = agreementV1)
     seats.filter(({ seat }) => reviews.some(({ reviewer }) => reviewer === seat)),
     metric,
   );
+  const copies = hasCopies(seats, metric);
   const ranking = rankAnswers(input.seed, answers, reviews, weights, metric);
   const votes = countVotes(input, reviews, weights, ranking.order, metric);
   const evidence: Evidence = {
@@ -76,10 +77,10 @@ export function computeScores(input: CouncilInput, metric: Metric = agreementV1)
     q: Object.fromEntries(ranking.q),
     rubricMeans: Object.fromEntries(ranking.rubric),
     condorcetWinner: ranking.condorcetWinner,
-    ...ranking.verdict,
+    ...(copies ? { clearWinner: null, clearWinnerReason: 'copies' as const } : ranking.verdict),
     twoCamps: ranking.twoCamps,
     agreement: scoreAgreement(
-      { ...votes, scored: input.ledger.scored },
+      { ...votes, scored: input.ledger.scored, copies },
       ranking.rankAgreement,
       metric,
     ),

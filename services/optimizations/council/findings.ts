@@ -147,9 +147,13 @@ function isContested(poll: Poll, seats: readonly Seat[], metric: Metric): boolea
   if (poll.agreement === null) return false;
   const { minorityShare: limit, dissenters, families } = metric.disagreement;
   const minority = minorityOf(poll);
+  const seated = familiesOf(
+    seats.map(({ seat }) => seat),
+    seats,
+  );
   return (
     reaches(minorityShare(poll), limit) ||
-    (minority.length >= dissenters && familiesOf(minority, seats) >= families)
+    (minority.length >= dissenters && familiesOf(minority, seats) >= Math.min(families, seated))
   );
 }
 

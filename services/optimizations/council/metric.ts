@@ -18,6 +18,11 @@ export type Metric = {
   };
   /** The score is at most `score` when a claim of that importance has such a minority. */
   cap: { score: number; importance: number; minorityShare: number };
+  /**
+   * Copies of one model tend to agree. With fewer makers or different models than these no winner is
+   * clear and the score is at most `score`. Null: the version did not count them.
+   */
+  copies: { makers: number; models: number; score: number } | null;
   /** Lowest score of each band. */
   bands: { strong: number; majority: number; contested: number };
   rank: {
@@ -46,6 +51,7 @@ export type Metric = {
   disagreement: {
     minorityShare: number;
     dissenters: number;
+    /** Or as many as are seated. */
     families: number;
     firmDissent: number;
     firmImportance: number;
@@ -70,7 +76,7 @@ export type Metric = {
 
 type PartWeights = { decision: number; claims: number; rank: number };
 
-export const agreementV1: Metric = {
+const agreementV1: Metric = {
   version: 'agreement_v1',
   familyExponent: 0.5,
   minimumVotes: 3,
@@ -80,6 +86,7 @@ export const agreementV1: Metric = {
     withoutRank: { decision: 0.53, claims: 0.47, rank: 0 },
   },
   cap: { score: 60, importance: 3, minorityShare: 1 / 3 },
+  copies: null,
   bands: { strong: 80, majority: 60, contested: 40 },
   rank: { commonAnswers: 3, minimumPairs: 3 },
   clearWinner: { comparisons: 3, amongFirst: 3, margin: 0.34, rankAgreement: 0.2 },
@@ -97,6 +104,24 @@ export const agreementV1: Metric = {
   confidence: { q: 0.5, support: 0.3, stated: 0.2, shrinkage: 0.5 },
   bias: { residualDegrees: 3, verbosityAnswers: 5 },
 };
+
+const agreementV2: Metric = {
+  ...agreementV1,
+  version: 'agreement_v2',
+  // Below the band `majority`, so that a contested decisive claim reads "contested".
+  cap: { ...agreementV1.cap, score: 59 },
+  copies: { makers: 2, models: 4, score: 79 },
+};
+
+/** Every run counted from now on. */
+export const currentMetric: Metric = agreementV2;
+
+const metrics: readonly Metric[] = [agreementV1, agreementV2];
+
+/** The metric that a run's scores name; null for a version that this program does not know. */
+export function metricOf(version: string): Metric | null {
+  return metrics.find((metric) => metric.version === version) ?? null;
+}
 
 /**
  * `value` ≥ `limit`, where a sum may miss an exact limit by its last digits: which digits those are

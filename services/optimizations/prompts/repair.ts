@@ -116,7 +116,7 @@ type Members = Readonly<Record<string, JsonSchema>>;
 
 function coercedObject(value: unknown, members: Members, found: Set<Repair>): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const given = new Map(Object.entries(value));
+  const given = new Map<string, unknown>(Object.entries(value));
   const entries = Object.entries(members).flatMap(([key, member]) => {
     const own = given.get(key) ?? null;
     if (own !== null) return [[key, coerced(own, member, found)] as const];
@@ -163,6 +163,6 @@ export function isClamped(value: unknown, parsed: unknown): boolean {
   if (typeof parsed === 'number') return typeof value === 'number' && value !== parsed;
   if (typeof parsed !== 'object' || parsed === null) return false;
   if (typeof value !== 'object' || value === null) return false;
-  const given = new Map(Object.entries(value));
+  const given = new Map<string, unknown>(Object.entries(value));
   return Object.entries(parsed).some(([key, part]) => isClamped(given.get(key), part));
 }

@@ -59,10 +59,10 @@ export function checkLedger(
   for (const claim of ledger.claims) {
     const quotes = claim.supporting_quotes.flatMap(({ answer_label: label, quote }) => {
       const answer = shown.get(label);
-      const words = answer === undefined ? null : quotedWords(answer.text, quote);
-      if (words === null) return [];
-      quotesRepaired ||= words !== quote.replace(/\s+/g, ' ').trim();
-      return [{ label, quote: words }];
+      const own = answer === undefined ? null : quotedWords(answer.text, quote);
+      if (own === null) return [];
+      quotesRepaired ||= own !== quote.replace(/\s+/g, ' ').trim();
+      return [{ label, quote: own }];
     });
     rejectedQuotes += claim.supporting_quotes.length - quotes.length;
     if (quotes.length === 0) continue;

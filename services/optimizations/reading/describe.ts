@@ -1,6 +1,8 @@
 import type { FailureClass } from '#services/models/model.ts';
+import { copiesSentence } from '#services/models/seating/words.ts';
 import { formatNumber } from '#services/platform/numbers.ts';
 import type {
+  BiasAnalysis,
   Disagreement,
   Evolution,
   Optimization,
@@ -396,10 +398,11 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
   return {
     agreement_score: scores.agreement.score,
     agreement_band: scores.agreement.band,
-    agreement_capped: scores.agreement.capped,
+    agreement_capped: capOf(scores),
     agreement_note: agreementNote(scores),
     two_camps: scores.twoCamps,
     clear_winner: scores.clearWinner,
+    clear_winner_reason: scores.clearWinnerReason,
     disagreement_areas: scores.disagreements.map((area) => describeArea(view, scores, area)),
     consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
     model_confidence_scores: Object.fromEntries(
@@ -448,13 +451,26 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
   };
 }
 
+/** Scores of `agreement_v1` say that the cap applied, and knew this one only. */
+function capOf({ agreement: { capped } }: Scores): BiasAnalysis['agreement_capped'] {
+  return typeof capped === 'boolean' ? (capped ? 'contested' : null) : capped;
+}
+
 function agreementNote(scores: Scores): string | null {
-  const { score, capped, rank, whyNull } = scores.agreement;
+  const { score, rank, whyNull } = scores.agreement;
+  const cap = capOf(scores);
   if (score === null)
     return whyNull === 'no_ledger'
       ? 'Not scored: no claim ledger'
       : 'No score: too few models answered';
-  if (capped) return 'Capped at 60: a third or more contest a decisive claim.';
+  const notes = [
+    ...(cap === 'contested'
+      ? [`Capped at ${score}: a third or more contest a decisive claim.`]
+      : []),
+    ...(scores.clearWinnerReason === 'copies' ? [copiesSentence] : []),
+    ...(cap === 'copies' ? [`Capped at ${score}.`] : []),
+  ];
+  if (notes.length > 0) return notes.join(' ');
   return rank === null
     ? 'Reviewers had too few answers in common to measure how far their orders agree.'
     : null;

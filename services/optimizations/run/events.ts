@@ -206,7 +206,9 @@ export type Scores = {
     | 'tied_orders'
     | 'narrow_margin'
     | 'no_rank_agreement'
-    | 'not_enough_comparisons';
+    | 'not_enough_comparisons'
+    /** One maker, or few different models; since `agreement_v2`. */
+    | 'copies';
   twoCamps: boolean;
   agreement: {
     /** 0–100; null when it could not be scored. */
@@ -215,7 +217,8 @@ export type Scores = {
     decision: number | null;
     claims: number | null;
     rank: number | null;
-    capped: boolean;
+    /** The cap that lowered the score; `agreement_v1` stored whether its only one did. */
+    capped: boolean | 'contested' | 'copies' | null;
     /** The score with the decision read from answer labels instead of options. */
     byAnswer: number | null;
     whyNull: 'no_ledger' | 'too_few_votes' | null;

@@ -1,4 +1,7 @@
 import { computeScores } from '#services/optimizations/council/council.ts';
+import type { CouncilInput } from '#services/optimizations/council/council.ts';
+import { currentMetric } from '#services/optimizations/council/metric.ts';
+import type { Metric } from '#services/optimizations/council/metric.ts';
 import type {
   Ballot,
   ConclusionReason,
@@ -165,8 +168,11 @@ export function closeReviews(
   ];
 }
 
-/** The scores as the reviews of a run give them; the same each time, so that they can be verified. */
-export function countReviews(state: At<'reviews'>) {
+/**
+ * The scores as the reviews of a run give them; the same each time, so that they can be verified with
+ * the metric that the run names.
+ */
+export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric) {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
   const excluded = excludedSeat(state, ballots);
@@ -174,7 +180,7 @@ export function countReviews(state: At<'reviews'>) {
   const seats = state.seats.filter(
     (seat) => state.accepted.includes(seat.seat) && seat.seat !== excluded?.seat,
   );
-  const scores = computeScores({
+  const input: CouncilInput = {
     seed: state.seed,
     seats,
     ballots: counted,
@@ -198,8 +204,14 @@ export function countReviews(state: At<'reviews'>) {
       ...(state.scored ? [] : ['no_claim_ledger']),
       ...(excluded ? ['seat_excluded'] : []),
     ],
-  });
-  return { ballots, missing, excluded, inputs: Object.keys(counted).map(reviewSlot), scores };
+  };
+  return {
+    ballots,
+    missing,
+    excluded,
+    inputs: Object.keys(counted).map(reviewSlot),
+    scores: computeScores(input, metric),
+  };
 }
 
 /**

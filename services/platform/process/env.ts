@@ -60,6 +60,8 @@ export type Env = {
   contactEmail: string | null;
   /** Absolute path of the operator's catalogue of models; null for none. */
   modelsFile: string | null;
+  /** Whether another model may take the seat of one that is not available. */
+  substituteModels: boolean;
   /** Provider → its key, from every `<PROVIDER>_API_KEY`, so that a new provider needs no line here. */
   providerKeys: Readonly<Record<string, string>>;
   compatibleEndpoints: readonly CompatibleEndpoint[];
@@ -157,6 +159,7 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
+    substituteModels: values.SUBSTITUTE_MODELS,
     modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
     compatibleEndpoints: values.OPENAI_COMPATIBLE_ENDPOINTS,
@@ -367,6 +370,7 @@ const envSchema = v.object({
   ),
   CONTACT_EMAIL: v.optional(email),
   MODELS_FILE: v.optional(v.string()),
+  SUBSTITUTE_MODELS: boolean(true),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
   OPENROUTER_URL: v.optional(webUrl('https://openrouter.ai/api/v1')),
   OPENROUTER_DATA_COLLECTION: v.optional(oneOf(['deny', 'allow']), 'deny'),

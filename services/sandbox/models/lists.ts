@@ -12,7 +12,7 @@ import { ollamaShow, ollamaTags } from './ollama.ts';
 import { openrouterFailure } from './openrouter.ts';
 import type { Wire } from './openrouter.ts';
 import { mistralChat } from './mistral.ts';
-import { openaiChat, openaiFailure } from './openai-chat.ts';
+import { openaiChat } from './openai-chat.ts';
 import { bearerKey } from './wire.ts';
 import type { WireFailure, WireFormat } from './wire.ts';
 

@@ -88,7 +88,7 @@ const requestSchema = v.object({
 type Request = v.InferOutput<typeof requestSchema>;
 type Think = Request['think'];
 
-/** A model that can think does so unless it is told not to. */
+/** A model that can think does so unless the request forbids it. */
 function effortOf(think: Think, thinks: boolean): string {
   if (!thinks || think === false) return 'none';
   return typeof think === 'string' ? think : 'medium';

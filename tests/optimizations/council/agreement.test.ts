@@ -12,12 +12,13 @@ import {
   weighParts,
 } from '#services/optimizations/council/agreement.ts';
 import type { ClaimPoll, Poll } from '#services/optimizations/council/agreement.ts';
-import type { Stance } from '#services/optimizations/run/events.ts';
-import { agreementV1 } from '#services/optimizations/council/metric.ts';
+import type { Scores, Stance } from '#services/optimizations/run/events.ts';
+import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
 
 import { ballot, claim, laboratories, panel } from './ballots.ts';
 
-const metric = agreementV1;
+const metric = currentMetric;
+const agreementV1 = metricOf('agreement_v1')!;
 
 /** A poll in which the first choice has `counts[0]` votes, the second `counts[1]`, and so on. */
 function poll(...counts: number[]): Poll {
@@ -57,19 +58,24 @@ function claimPoll(
 const repeat = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item);
 
 describe('the agreement score', () => {
-  const score = (decision: Poll, claims: ClaimPoll[], rank: number | null, scored = true) =>
-    scoreAgreement({ decision, byAnswer: poll(3, 2, 2), claims, scored }, rank, metric);
+  const score = (
+    decision: Poll,
+    claims: ClaimPoll[],
+    rank: number | null,
+    { scored = true, copies = false, by = metric } = {},
+  ) => scoreAgreement({ decision, byAnswer: poll(3, 2, 2), claims, scored, copies }, rank, by);
 
-  test.each<[string, Poll, ClaimPoll[], number | null, number, boolean]>([
-    ['7–0, ten claims 7–0, equal orders', poll(7), repeat(10, claimPoll(7, 0)), 1, 100, false],
-    ['4–3, ten claims 4–3, no order', poll(4, 3), repeat(10, claimPoll(4, 3)), 0, 12, false],
+  type Capped = Scores['agreement']['capped'];
+  test.each<[string, Poll, ClaimPoll[], number | null, number, Capped]>([
+    ['7–0, ten claims 7–0, equal orders', poll(7), repeat(10, claimPoll(7, 0)), 1, 100, null],
+    ['4–3, ten claims 4–3, no order', poll(4, 3), repeat(10, claimPoll(4, 3)), 0, 12, null],
     [
       '6–1, and 4–3 on one claim that decides',
       poll(6, 1),
       [...repeat(8, claimPoll(7, 0)), claimPoll(6, 1), claimPoll(4, 3, { importance: 3 })],
       0.6,
-      60,
-      true,
+      59,
+      'contested',
     ],
   ])(
     'the agreement score is as computed by hand for %s',
@@ -82,16 +88,49 @@ describe('the agreement score', () => {
     },
   );
 
+  test('the agreement score of a run counted by agreement_v1 keeps its cap of 60 and its flag', () => {
+    const claims = [
+      ...repeat(8, claimPoll(7, 0)),
+      claimPoll(6, 1),
+      claimPoll(4, 3, { importance: 3 }),
+    ];
+    const by = agreementV1;
+    expect(score(poll(6, 1), claims, 0.6, { by })).toMatchObject({ score: 60, capped: true });
+    expect(score(poll(7), [claimPoll(7, 0)], 1, { by, copies: true })).toMatchObject({
+      score: 100,
+      capped: false,
+    });
+  });
+
+  test('the agreement score of copies is at most 79, and of two caps the lower one holds', () => {
+    const contested = [...repeat(9, claimPoll(7, 0)), claimPoll(4, 3, { importance: 3 })];
+    const copies = true;
+    expect(score(poll(7), [claimPoll(7, 0)], 1, { copies })).toMatchObject({
+      score: 79,
+      band: 'majority',
+      capped: 'copies',
+    });
+    expect(score(poll(7), contested, 1, { copies })).toMatchObject({
+      score: 59,
+      band: 'contested',
+      capped: 'contested',
+    });
+    expect(score(poll(4, 3), contested.slice(0, 1), 1, { copies })).toMatchObject({
+      score: 61,
+      capped: null,
+    });
+  });
+
   test('the agreement score is capped only by a claim of importance 3', () => {
     const parts = { decision: 5 / 7, claims: (8 + 5 / 7 + 3 / 7) / 12, rank: 0.6 };
     expect(weighParts(parts, metric)).toBeCloseTo(71.6, 1);
     const claims = [...repeat(9, claimPoll(7, 0)), claimPoll(4, 3, { importance: 2 })];
-    expect(score(poll(7), claims, 1)).toMatchObject({ score: 94, capped: false });
+    expect(score(poll(7), claims, 1)).toMatchObject({ score: 94, capped: null });
   });
 
   test('the agreement score names a cap only if the cap lowered it', () => {
     const claims = [claimPoll(4, 3, { importance: 3 })];
-    expect(score(poll(4, 3), claims, 0)).toMatchObject({ score: 12, capped: false });
+    expect(score(poll(4, 3), claims, 0)).toMatchObject({ score: 12, capped: null });
   });
 
   test('the agreement score is not capped by a claim on which most reviewers abstained', () => {
@@ -126,13 +165,13 @@ describe('the agreement score', () => {
   });
 
   test('the agreement score is null without a claim ledger, whatever the votes', () => {
-    expect(score(poll(7), [claimPoll(7, 0)], 1, false)).toEqual({
+    expect(score(poll(7), [claimPoll(7, 0)], 1, { scored: false })).toEqual({
       score: null,
       band: null,
       decision: null,
       claims: null,
       rank: 1,
-      capped: false,
+      capped: null,
       byAnswer: null,
       whyNull: 'no_ledger',
     });
@@ -144,6 +183,7 @@ describe('the agreement score', () => {
       byAnswer: poll(4, 3),
       claims: [claimPoll(7, 0)],
       scored: true,
+      copies: false,
     };
     expect(scoreAgreement(votes, 1, metric)).toMatchObject({ score: 100, byAnswer: 61 });
   });

@@ -9,7 +9,7 @@ import {
   verbosityTau,
 } from '#services/optimizations/council/bias.ts';
 import type { Mark } from '#services/optimizations/council/bias.ts';
-import { agreementV1 } from '#services/optimizations/council/metric.ts';
+import { currentMetric } from '#services/optimizations/council/metric.ts';
 import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 
 import { ballot, rubric, seatCodes } from './ballots.ts';
@@ -52,7 +52,7 @@ describe('the position slope', () => {
         figures,
         ({ size, reviews }, slope, levels, qualities) => {
           const marks = planted(size, reviews, slope, levels, qualities);
-          expect(positionSlope(marks, agreementV1)).toBeCloseTo(slope, 6);
+          expect(positionSlope(marks, currentMetric)).toBeCloseTo(slope, 6);
         },
       ),
     );
@@ -62,15 +62,15 @@ describe('the position slope', () => {
     fc.assert(
       fc.property(figures, figures, fc.subarray(seatCodes(7), { minLength: 5 }), (a, b, kept) => {
         const marks = planted(7, 6, 0.4, a, b).filter(({ reviewer }) => kept.includes(reviewer));
-        expect(positionSlope(marks, agreementV1)).toBeCloseTo(0.4, 6);
+        expect(positionSlope(marks, currentMetric)).toBeCloseTo(0.4, 6);
       }),
     );
   });
 
   test('the position slope is not given when there is too little to estimate it from', () => {
     const none = Array.from({ length: 12 }, () => 0);
-    expect(positionSlope(planted(3, 2, 0.4, none, none), agreementV1)).toBeNull();
-    expect(positionSlope([], agreementV1)).toBeNull();
+    expect(positionSlope(planted(3, 2, 0.4, none, none), currentMetric)).toBeNull();
+    expect(positionSlope([], currentMetric)).toBeNull();
   });
 });
 
@@ -150,12 +150,12 @@ const answers = (lengths: number[], q: (number | null)[]) =>
 describe('length and q', () => {
   test('length and q correlate when longer answers came out better', () => {
     const lengths = [900, 1200, 1500, 2000, 2400];
-    expect(verbosityTau(answers(lengths, [0.1, 0.3, 0.4, 0.6, 0.9]), agreementV1)).toBe(1);
-    expect(verbosityTau(answers(lengths, [0.9, 0.6, 0.4, 0.3, 0.1]), agreementV1)).toBe(-1);
+    expect(verbosityTau(answers(lengths, [0.1, 0.3, 0.4, 0.6, 0.9]), currentMetric)).toBe(1);
+    expect(verbosityTau(answers(lengths, [0.9, 0.6, 0.4, 0.3, 0.1]), currentMetric)).toBe(-1);
   });
 
   test('the correlation of length and q is unknown below five answers with a q', () => {
     const lengths = [900, 1200, 1500, 2000, 2400];
-    expect(verbosityTau(answers(lengths, [0.1, 0.3, null, 0.6, 0.9]), agreementV1)).toBeNull();
+    expect(verbosityTau(answers(lengths, [0.1, 0.3, null, 0.6, 0.9]), currentMetric)).toBeNull();
   });
 });

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { computeScores } from '#services/optimizations/council/council.ts';
 import type { CouncilInput } from '#services/optimizations/council/council.ts';
 import type { Ballot, Scores, Seat } from '#services/optimizations/run/events.ts';
-import { agreementV1 } from '#services/optimizations/council/metric.ts';
+import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
+import { independent } from '#services/models/seating/words.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 
 import {
@@ -85,7 +86,7 @@ function sortedLists({ order, ...rest }: Scores): unknown {
 describe('the figures of a council', () => {
   test('the figures of a unanimous council are 100, a consensus and a clear winner', () => {
     const scores = computeScores(polarised(7, 7));
-    expect(scores.metricVersion).toBe('agreement_v1');
+    expect(scores.metricVersion).toBe('agreement_v2');
     expect(scores.agreement).toMatchObject({ score: 100, band: 'strong', rank: 1 });
     expect(scores.order).toEqual(['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7']);
     expect(scores).toMatchObject({ clearWinner: true, condorcetWinner: 'S1', twoCamps: false });
@@ -483,11 +484,55 @@ describe('families', () => {
   });
 });
 
+describe('copies of one model', () => {
+  /** Seats with the models of the letters, each of the maker that `makers` names for it. */
+  const seated = (models: string, makers: Readonly<Record<string, string>> = {}) =>
+    panel(...models.split(' ').map((letter) => makers[letter] ?? `maker of ${letter}`)).map(
+      (seat, index) => ({ ...seat, model: `model ${models.split(' ')[index]!}` }),
+    );
+  const unanimous = (seats: readonly Seat[]) => ({
+    ...polarised(seats.length, seats.length),
+    seats,
+  });
+  const oneMaker = { a: 'one', b: 'one', c: 'one', d: 'one', e: 'one', f: 'one', g: 'one' };
+
+  test.each<[string, readonly Seat[], boolean]>([
+    ['seven copies of one model', seated('a a a a a a a'), true],
+    ['seven different models of one maker', seated('a b c d e f g', oneMaker), true],
+    ['three different models', seated('a a a b b c c'), true],
+    [
+      'four different models of two makers',
+      seated('a a b b c c d', { a: 'one', b: 'one', c: 'one' }),
+      false,
+    ],
+  ])('%s have a clear winner, or say that copies agree', (_, seats, copies) => {
+    const { clearWinner, clearWinnerReason, agreement } = computeScores(unanimous(seats));
+    expect({ clearWinner, clearWinnerReason, ...agreement }).toMatchObject(
+      copies
+        ? { clearWinner: null, clearWinnerReason: 'copies', score: 79, capped: 'copies' }
+        : { clearWinner: true, clearWinnerReason: 'clear', score: 100, capped: null },
+    );
+    const before = computeScores(unanimous(seats), metricOf('agreement_v1')!);
+    expect(before).toMatchObject({ clearWinner: true, agreement: { score: 100, capped: false } });
+  });
+
+  test('two dissenters contest a claim where one maker holds every seat', () => {
+    const disagreements = (seats: readonly Seat[]) =>
+      onOneClaim('aaaaadd', 1, seats).disagreements.map(({ about }) => about);
+    expect(disagreements(seated('a b c d e f g', oneMaker))).toEqual(['c1']);
+    expect(disagreements(seated('a b c d e f f', { a: 'one', b: 'one' }))).toEqual([]);
+  });
+
+  test('the sentence before the payment and the metric count copies alike', () => {
+    expect(currentMetric.copies).toMatchObject(independent);
+  });
+});
+
 describe('the metric', () => {
   test('the weights of the metric add up to one', () => {
-    for (const { decision, claims, rank } of Object.values(agreementV1.weights))
+    for (const { decision, claims, rank } of Object.values(currentMetric.weights))
       expect(decision + claims + rank).toBeCloseTo(1, 12);
-    const { q, support, stated } = agreementV1.confidence;
+    const { q, support, stated } = currentMetric.confidence;
     expect(q + support + stated).toBeCloseTo(1, 12);
   });
 });

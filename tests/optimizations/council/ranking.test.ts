@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { Ballot } from '#services/optimizations/run/events.ts';
-import { agreementV1 } from '#services/optimizations/council/metric.ts';
+import { currentMetric } from '#services/optimizations/council/metric.ts';
 import {
   hasTwoCamps,
   kendallTau,
@@ -235,8 +235,8 @@ describe('the mean rubric', () => {
 
 const verdict = (answers: readonly string[], all: readonly Review[]) => {
   const pairs = comparePairs(answers, all);
-  const rank = rankAgreement(reviewerTaus(answers, all, agreementV1), agreementV1);
-  return judgeWinner(pairs, kemenyOrder(pairs, inOrder(pairs)), rank, agreementV1);
+  const rank = rankAgreement(reviewerTaus(answers, all, currentMetric), currentMetric);
+  return judgeWinner(pairs, kemenyOrder(pairs, inOrder(pairs)), rank, currentMetric);
 };
 const alike = (answers: readonly string[]) =>
   reviews(
@@ -294,7 +294,7 @@ describe('a clear winner', () => {
     const pairs = comparePairs(answers, all);
     const order = kemenyOrder(pairs, inOrder(pairs));
     expect(order).toMatchObject({ unique: false, soleFirst: true });
-    expect(judgeWinner(pairs, order, 0.5, agreementV1).clearWinner).toBe(true);
+    expect(judgeWinner(pairs, order, 0.5, currentMetric).clearWinner).toBe(true);
   });
 
   test('a clear winner needs a margin over the second', () => {
@@ -311,11 +311,11 @@ describe('a clear winner', () => {
     const answers = seatCodes(7);
     const pairs = comparePairs(answers, alike(answers));
     const order = kemenyOrder(pairs, inOrder(pairs));
-    expect(judgeWinner(pairs, order, 0.19, agreementV1).clearWinnerReason).toBe(
+    expect(judgeWinner(pairs, order, 0.19, currentMetric).clearWinnerReason).toBe(
       'no_rank_agreement',
     );
-    expect(judgeWinner(pairs, order, 0.2, agreementV1).clearWinner).toBe(true);
-    expect(judgeWinner(pairs, order, null, agreementV1).clearWinner).toBe(true);
+    expect(judgeWinner(pairs, order, 0.2, currentMetric).clearWinner).toBe(true);
+    expect(judgeWinner(pairs, order, null, currentMetric).clearWinner).toBe(true);
   });
 });
 
@@ -336,7 +336,7 @@ describe("Kendall's τ-b", () => {
 });
 
 const agreed = (answers: readonly string[], all: readonly Review[]) =>
-  rankAgreement(reviewerTaus(answers, all, agreementV1), agreementV1);
+  rankAgreement(reviewerTaus(answers, all, currentMetric), currentMetric);
 
 describe("the agreement of the reviewers' orders", () => {
   test("the agreement of the reviewers' orders is 1 when all rank alike, and 0 between two camps", () => {
@@ -369,16 +369,16 @@ describe("the agreement of the reviewers' orders", () => {
     const mean = runs.reduce((sum, value) => sum + value, 0) / runs.length;
     expect(mean).toBeGreaterThan(0.025);
     expect(mean).toBeLessThan(0.05);
-    const share = runs.filter((value) => value >= agreementV1.clearWinner.rankAgreement).length;
+    const share = runs.filter((value) => value >= currentMetric.clearWinner.rankAgreement).length;
     expect(share / runs.length).toBeLessThan(0.05);
   });
 });
 
 const found = (answers: readonly string[], all: readonly Review[]) =>
   hasTwoCamps(
-    reviewerTaus(answers, all, agreementV1),
+    reviewerTaus(answers, all, currentMetric),
     answers.map(() => 1),
-    agreementV1,
+    currentMetric,
   );
 
 describe('two camps', () => {
@@ -426,7 +426,7 @@ describe('two camps', () => {
         ),
       );
       const weights = seatCodes(size).map(() => 1);
-      expect(hasTwoCamps(taus, weights, agreementV1)).toBe(expected);
+      expect(hasTwoCamps(taus, weights, currentMetric)).toBe(expected);
     },
   );
 
@@ -446,7 +446,7 @@ describe('two camps', () => {
           }),
         );
         const weights = taus.map(() => 1);
-        expect(hasTwoCamps(taus, weights, agreementV1)).toBe(true);
+        expect(hasTwoCamps(taus, weights, currentMetric)).toBe(true);
       }),
     );
   });

@@ -7,7 +7,9 @@ import { findsInjection, scrubOf } from '#services/optimizations/prompts/scrub.t
 import { opinionText } from '#services/optimizations/prompts/reply-checks.ts';
 
 const { models } = loadCatalogue(null);
-const scrub = scrubOf(models.map(({ id, displayName }) => ({ model: id, name: displayName })));
+const scrub = scrubOf(
+  models.map(({ id, displayName, family }) => ({ model: id, name: displayName, family })),
+);
 
 describe('scrubbing an answer', () => {
   it.each([
@@ -27,7 +29,8 @@ describe('scrubbing an answer', () => {
 
   it.each(
     models.map(
-      ({ displayName, provider }) => [displayName, displayNameOf(provider ?? '')] as const,
+      ({ displayName, family, provider }) =>
+        [displayName, provider === null ? family : displayNameOf(provider)] as const,
     ),
   )('scrubbing an answer drops the name %s, made by %s', (name, maker) => {
     expect(scrub(`As ${name}, I would wait.`)).toBe('I would wait.');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { Optimization, ProgressStep } from '#services/optimizations/contract.ts';
-import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type { LedgerTexts, OptimizationEvent, Scores } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
@@ -448,6 +448,20 @@ describe('the progress of a seat', () => {
     expect(seat(script)).toMatchObject({ status, reason });
   });
 
+  test('says once what was repaired in the form of its answers', () => {
+    const script = started().given(
+      begin('opinion.S1'),
+      answers('opinion.S1', opinion(), { repaired: ['json', 'defaults'] }),
+      begin('opinion.S2'),
+      answers('opinion.S2', opinion()),
+    );
+    expect(seat(script).repaired).toEqual([
+      'The JSON of the answer was repaired',
+      'A missing field was taken as empty',
+    ]);
+    expect(described(script).models[1]?.repaired).toEqual([]);
+  });
+
   test('names a seat that was left out of the vote', () => {
     const script = started()
       .answered(opinionsOf(allSeats), (slot) => opinion({ injectionFound: slot === 'opinion.S1' }))
@@ -587,6 +601,33 @@ describe('the result of a run', () => {
       );
   });
 });
+
+type Agreement = Scores['agreement'];
+test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | null, RegExp]>([
+  [true, 60, 'clear', 'contested', /^Capped at 60: a third or more contest/],
+  [false, 80, 'clear', null, /^null$/],
+  ['contested', 59, 'clear', 'contested', /^Capped at 59: a third or more contest/],
+  ['copies', 79, 'copies', 'copies', /^Copies of one model tend to agree.*Capped at 79\.$/],
+  [null, 40, 'copies', null, /^Copies of one model tend to agree; agreement says little here\.$/],
+  ['contested', 59, 'copies', 'contested', /^Capped at 59.*Copies of one model/],
+])(
+  'a score that stores the cap %s reads as it was counted, at %i and a winner by %s',
+  (capped, score, clearWinnerReason, agreement_capped, note) => {
+    const view = viewOf(closed());
+    const { scores } = view;
+    if (scores === null) throw new Error('A completed run has scores');
+    const agreement: Agreement = { ...scores.agreement, capped, score, rank: 1 };
+    const { evolution } = describeRun(
+      { ...view, scores: { ...scores, clearWinnerReason, agreement } },
+      later,
+    );
+    expect(evolution.bias).toMatchObject({
+      agreement_capped,
+      clear_winner_reason: clearWinnerReason,
+    });
+    expect(String(evolution.bias?.agreement_note)).toMatch(note);
+  },
+);
 
 test('no bias indicator says plus or minus zero', () => {
   const view = viewOf(closed());

@@ -215,6 +215,7 @@ describe('a start', () => {
     const page = await open('/optimization', { api: startable() });
     await fill(page);
     await expect.poll(() => kept(page)).toContain('Should we raise our prices?');
+    await page.getByText(/for the models/).waitFor();
     await startButton(page).dblclick();
     await page.waitForURL(`**/evolution-chamber?id=${runId(1)}`);
     expect(calls('/api/optimizations').map(({ body }) => body)).toEqual([
@@ -225,6 +226,7 @@ describe('a start', () => {
         constraints: [],
         strategy: 'balanced',
         challenge_type: 'business_strategy',
+        catalogue_version: '2026-11-20.0123abcd',
       },
     ]);
     expect(calls(`/api/optimizations/${runId(1)}/process`)).toHaveLength(1);

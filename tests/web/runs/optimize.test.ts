@@ -230,7 +230,9 @@ describe('the draft', () => {
   it('a draft is restored as it was, without empty rows', () => {
     fc.assert(
       fc.property(fields, fc.boolean(), (written, hasAttempt) => {
-        const attempt = hasAttempt ? { createKey: 'a', processKey: 'b', runId: null } : null;
+        const attempt = hasAttempt
+          ? { createKey: 'a', processKey: 'b', runId: null, catalogueVersion: null }
+          : null;
         const back = draftFromText(draftToText({ fields: written, attempt }));
         expect(back?.attempt).toEqual(attempt);
         expect(back && checkFields(back.fields)).toEqual(checkFields(written));
@@ -249,7 +251,7 @@ describe('a shortage', () => {
   const strategy = { credits: 14 } as Parameters<typeof shortageOf>[0];
   const balance = (available_credits: number, debt_credits = 0, spending_frozen = false) =>
     ({ available_credits, debt_credits, spending_frozen }) as Parameters<typeof shortageOf>[1];
-  const attempt = { createKey: 'a', processKey: 'b', runId: null };
+  const attempt = { createKey: 'a', processKey: 'b', runId: null, catalogueVersion: null };
 
   it('a shortage is the difference to the price, and a debt makes any balance short', () => {
     expect(shortageOf(strategy, balance(13), null)).toEqual({
@@ -278,7 +280,12 @@ describe('starting', () => {
   const checked = checkFields(filled);
   if (!checked.ok) throw new Error('The fields of this test are not valid');
   const { request } = checked;
-  const attempt = { createKey: 'create-1', processKey: 'process-1', runId: null };
+  const attempt = {
+    createKey: 'create-1',
+    processKey: 'process-1',
+    runId: null,
+    catalogueVersion: null,
+  };
   const usage = (shortfall: number) => ({
     has_sufficient_credits: shortfall === 0,
     required_credits: 14,
@@ -328,6 +335,22 @@ describe('starting', () => {
     expect(seen).toEqual(['check', 'create create-1', 'process opt_1 process-1']);
     expect(ids).toEqual(['opt_1']);
   });
+
+  it.each([null, '2026-11-20.0123abcd'])(
+    'every repeat of an attempt sends the version of its estimate: %s',
+    async (catalogueVersion) => {
+      const { calls } = server({ create: [problem(0, 'network')] });
+      const sent: unknown[] = [];
+      const createRun: StartCalls['createRun'] = (asked, key) => {
+        sent.push(asked.catalogue_version);
+        return calls.createRun(asked, key);
+      };
+      const agreed = { ...attempt, catalogueVersion };
+      await startRun({ request, price: 14, attempt: agreed }, () => {}, { ...calls, createRun });
+      const version = catalogueVersion ?? undefined;
+      expect(sent).toEqual([version, version]);
+    },
+  );
 
   it('lost replies lead to one run', async () => {
     const lost = () => problem(0, 'network');
@@ -425,6 +448,14 @@ describe('starting', () => {
       outdated: false,
     });
     expect(processed.size).toBe(0);
+    const create = [problem(409, 'price-changed', { price: 17 })];
+    const early = server({ create });
+    expect(await startRun({ request, price: 14, attempt }, () => {}, early.calls)).toEqual({
+      kind: 'price-changed',
+      price: 17,
+      outdated: true,
+    });
+    expect(early.processed.size).toBe(0);
     const late = server({ process: [problem(409, 'price-changed', { price: 16 })] });
     expect(await startRun({ request, price: 14, attempt }, () => {}, late.calls)).toEqual({
       kind: 'price-changed',

@@ -220,6 +220,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
         credits: 14,
         typical_seconds: 30,
         simulated: false,
+        catalogue_version: '2026-11-20.0123abcd',
       },
     }),
     ...answers,

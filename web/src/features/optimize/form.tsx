@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
   type FormEvent,
@@ -36,7 +36,7 @@ import {
 import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts';
 import { Insufficient, refusalSentence, shortageTitle } from './insufficient.tsx';
 import { FourSteps } from './method.tsx';
-import { checkUsage, createRun, processRun, strategiesQuery } from './queries.ts';
+import { checkUsage, createRun, estimateQuery, processRun, strategiesQuery } from './queries.ts';
 import { RowsField } from './question/rows-field.tsx';
 import { newAttempt, type Started, startRun } from './start.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
@@ -74,6 +74,7 @@ const calls = {
 export function OptimizationForm(props: FormProps): ReactNode {
   const { userId, onSessionEnd, initial, balance, isLocal, onStarted } = props;
   const strategies = useQuery(strategiesQuery);
+  const cache = useQueryClient();
   const [draft, setDraft] = useState(initial);
   const [isTouched, setTouched] = useState(false);
   const [earlier, setEarlier] = useState(props.earlier);
@@ -117,7 +118,8 @@ export function OptimizationForm(props: FormProps): ReactNode {
     isStarting.current = true;
     setPhase({ kind: 'starting' });
     announce('Initializing AI Models...');
-    const keys = attempt ?? newAttempt();
+    const shown = cache.getQueryData(estimateQuery(strategy.id, fields.challenge.trim()).queryKey);
+    const keys = attempt ?? newAttempt(shown?.catalogue_version ?? null);
     const begun: Draft = { fields, attempt: keys };
     setDraft(begun);
     // Saved before the first call: a reloaded page finds its run again by these keys.
@@ -139,6 +141,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
       }
       if (result.kind === 'price-changed') {
         void strategies.refetch();
+        void cache.invalidateQueries({ queryKey: ['estimate'] });
         if (result.outdated) setDraft({ fields, attempt: null });
       }
       setPhase(result);

@@ -23,16 +23,22 @@ export type Started =
       readonly shortfall: number;
     }
   /**
-   * The price changed between the page and the start; nothing was reserved. A run created at an
-   * `outdated` price cannot begin: the next start needs a new attempt.
+   * The price changed between the page and the start; nothing was reserved. An attempt at an
+   * `outdated` price cannot succeed: the next start needs a new one.
    */
   | { readonly kind: 'price-changed'; readonly price: number; readonly outdated: boolean };
 
 /** Milliseconds before each retry of a call without a response. */
 const waitsMs = [500, 1_500, 3_000] as const;
 
-export function newAttempt(): Attempt {
-  return { createKey: crypto.randomUUID(), processKey: crypto.randomUUID(), runId: null };
+/** @param catalogueVersion of the estimate that was shown; null while there was none */
+export function newAttempt(catalogueVersion: string | null): Attempt {
+  return {
+    createKey: crypto.randomUUID(),
+    processKey: crypto.randomUUID(),
+    runId: null,
+    catalogueVersion,
+  };
 }
 
 /**
@@ -56,7 +62,18 @@ export async function startRun(
     const usage = await repeated(() => calls.checkUsage(price), calls);
     if (usage.refusal !== null) return refusedBefore(usage, usage.refusal);
   }
-  const run = await repeated(() => calls.createRun(request, attempt.createKey), calls);
+  const agreed =
+    attempt.catalogueVersion === null ? {} : { catalogue_version: attempt.catalogueVersion };
+  let run: Awaited<ReturnType<StartCalls['createRun']>>;
+  try {
+    run = await repeated(
+      () => calls.createRun({ ...request, ...agreed }, attempt.createKey),
+      calls,
+    );
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    return refused(error);
+  }
   onCreated(run.id);
   if (run.credits.price !== price)
     return { kind: 'price-changed', price: run.credits.price, outdated: false };

@@ -1,5 +1,9 @@
 import type { ReactNode } from 'react';
-import { describeSeat, failureWords } from '#services/optimizations/reading/describe.ts';
+import {
+  describeSeat,
+  failureWords,
+  repairWords,
+} from '#services/optimizations/reading/describe.ts';
 import { type AttemptView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
@@ -189,7 +193,7 @@ function outcomeWords(attempt: AttemptView): string {
     case 'open':
       return 'Under way';
     case 'succeeded':
-      return 'Answered';
+      return ['Answered', ...attempt.repaired.map((repair) => repairWords[repair])].join('. ');
     case 'lost':
       return failureWords.lost;
     case 'failed':

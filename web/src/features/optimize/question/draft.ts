@@ -21,6 +21,8 @@ const Attempt = v.object({
   processKey: v.string(),
   /** The run, once its creation was answered. */
   runId: v.nullable(v.string()),
+  /** Of the estimate that was shown; a repeat must send the same. */
+  catalogueVersion: v.optional(v.nullable(v.string()), null),
 });
 export type Attempt = v.InferOutput<typeof Attempt>;
 

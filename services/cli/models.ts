@@ -1,0 +1,266 @@
+import { existsSync } from 'node:fs';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
+import { checkModels } from '#services/models/catalogue/check.ts';
+import type { CheckedProvider, Fault } from '#services/models/catalogue/check.ts';
+import { connectedProviders } from '#services/models/catalogue/connected.ts';
+import type { ModelEntry } from '#services/models/catalogue/model-entry.ts';
+import { writeChanges } from '#services/models/catalogue/operator-file.ts';
+import { readOpenRouterList } from '#services/models/catalogue/openrouter-list.ts';
+import { differences } from '#services/models/catalogue/sync.ts';
+import { everyModel } from '#services/models/estimate.ts';
+import type { Offer } from '#services/models/offer.ts';
+import { providerDefinitions } from '#services/models/provider-list.ts';
+import { openrouterUrl as ownUrl } from '#services/models/providers/openrouter.ts';
+import { modelRegistry } from '#services/models/registry.ts';
+import { offersOfRun, seat } from '#services/models/seating.ts';
+import type { Seating } from '#services/models/seating.ts';
+import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
+import { modelsOf } from '#services/models/strategies.ts';
+import type { Strategy } from '#services/models/strategies.ts';
+import { cheapestCredit } from '#services/payments/catalogue.ts';
+import { SettingsError } from '#services/platform/process/env.ts';
+import type { Env } from '#services/platform/process/env.ts';
+import { printResult, say, table, text, UsageError } from './command.ts';
+import type { SettingsCommand } from './command.ts';
+
+// ── list ────────────────────────────────────────────────────────────────────────────────────────
+
+const list: SettingsCommand = {
+  noun: 'models',
+  verb: 'list',
+  arguments: '[<strategy>]',
+  summary: 'Who would sit where with the present keys, and why not the wanted model.',
+  options: {},
+  async runOnSettings(call) {
+    const { env } = call;
+    const catalogue = loadCatalogue(env.modelsFile);
+    // Only a worker needs the sandbox's address.
+    const standIn = env.mode === 'local' ? 'http://127.0.0.1:1' : null;
+    const settings = { ...env, sandboxUrl: env.sandboxUrl ?? standIn };
+    const offers = await modelRegistry(settings, catalogue).offers();
+    const named = call.positionals[0];
+    if (named !== undefined) {
+      const strategy = catalogue.strategies.find(({ id }) => id === named);
+      if (!strategy)
+        throw new UsageError(
+          `There is no such strategy; there are ${catalogue.strategies.map(({ id }) => id).join(', ')}`,
+        );
+      const seating = seatingOf(env, catalogue, strategy, offers);
+      printResult(call, documentOf(strategy, seating), seatLines(seating));
+      return seating.unavailable === null ? 0 : 1;
+    }
+    const seated = catalogue.strategies.map((strategy) => ({
+      strategy,
+      seating: seatingOf(env, catalogue, strategy, offers),
+    }));
+    printResult(
+      call,
+      {
+        models: offers,
+        strategies: seated.map(({ strategy, seating }) => documentOf(strategy, seating)),
+      },
+      [
+        ...table([
+          ...offers.map((offer) => offerRow(catalogue, offer)),
+          ...missingRows(catalogue, offers),
+        ]),
+        '',
+        ...table(seated.map(({ strategy, seating }) => [strategy.id, stateOf(seating)])),
+      ],
+    );
+    return 0;
+  },
+};
+
+/** Of a question of the usual length. */
+function seatingOf(
+  env: Env,
+  catalogue: Catalogue,
+  strategy: Strategy,
+  offers: readonly Offer[],
+): Seating {
+  return seat(strategy, offersOfRun(offers, false), catalogue.modelOf, {
+    mode: env.mode,
+    substitute: env.substituteModels,
+    challengeCharacters: 2000,
+    packagePrice: cheapestCredit,
+    lifted: strategy.lifted,
+  });
+}
+
+function documentOf({ id }: Strategy, seating: Seating): object {
+  return { strategy: id, ...seating, card: cardSentence(seating) };
+}
+
+function stateOf(seating: Seating): string {
+  if (seating.unavailable !== null) return `not available: ${seating.unavailable.reason}`;
+  const { seats } = seating;
+  const simulated = seats.filter(({ offer }) => offer.simulated).length;
+  return [
+    simulated === 0 ? cardSentence(seating) : `${simulated} of ${seats.length} seats simulated`,
+    independenceSentence(seating),
+  ]
+    .filter((sentence) => sentence !== null)
+    .join('. ');
+}
+
+function seatLines(seating: Seating): string[] {
+  const reasonOf = (code: string) =>
+    seating.substitutions.find(({ seat: changed }) => changed === code)?.reason ?? '';
+  const codes = new Set(seating.seats.map(({ seat: code }) => code));
+  return [
+    stateOf(seating),
+    ...table(
+      seating.seats.map(({ seat: code, role, offer }) => [
+        code,
+        role,
+        offer.name,
+        placeOf(offer),
+        reasonOf(code),
+      ]),
+    ),
+    ...seating.substitutions
+      .filter(({ seat: code }) => !codes.has(code))
+      .map(({ seat: code, reason }) => `${code}: ${reason}`),
+    ...seating.independence,
+  ];
+}
+
+function offerRow({ modelOf }: Catalogue, offer: Offer): string[] {
+  const { model, name, family, tier, price, simulated } = offer;
+  const entry = simulated ? modelOf(model) : null;
+  const needs = entry === null ? '' : needsOf(entry);
+  return [model, name, family, tier, placeOf(offer), priceText(price), needs];
+}
+
+function placeOf({ provider, remoteId, simulated, model }: Offer): string {
+  if (simulated) return 'simulated';
+  return remoteId === model ? provider : `${provider} as ${remoteId}`;
+}
+
+function priceText(price: Offer['price']): string {
+  return price === null ? 'price unknown' : `$${price.inputPerMTok} / $${price.outputPerMTok}`;
+}
+
+/** The models of the catalogue that nothing offers, with the variable that would. */
+function missingRows(catalogue: Catalogue, offers: readonly Offer[]): string[][] {
+  const offered = new Set(offers.map(({ model }) => model));
+  return catalogue.models
+    .filter(({ id }) => !offered.has(id))
+    .map((entry) => [
+      entry.id,
+      entry.displayName,
+      entry.family,
+      entry.tier,
+      'not available',
+      '',
+      needsOf(entry),
+    ]);
+}
+
+function needsOf({ provider, remoteIds }: ModelEntry): string {
+  const variables = providerDefinitions
+    .filter(({ name }) => name === provider || name in remoteIds)
+    .map(({ keyVariable }) => keyVariable);
+  return `needs ${variables.length === 0 ? 'an endpoint' : variables.join(' or ')}`;
+}
+
+// ── check ───────────────────────────────────────────────────────────────────────────────────────
+
+const check: SettingsCommand = {
+  noun: 'models',
+  verb: 'check',
+  arguments: '',
+  summary: 'Checks keys, ids, one small answer of each seated model, prices and retirements.',
+  options: {},
+  async runOnSettings(call) {
+    const { env } = call;
+    const settings = { ...env, sandboxUrl: null };
+    const catalogue = loadCatalogue(env.modelsFile);
+    const registry = modelRegistry(settings, catalogue);
+    const connected = connectedProviders(settings, registry);
+    const offers = await registry.offers();
+    const { providers, faults } = await checkModels({
+      catalogue,
+      connected,
+      offers,
+      seated: new Set(
+        catalogue.strategies.flatMap((strategy) =>
+          everyModel(seatingOf(env, catalogue, strategy, offers)).map(({ offer }) => offer.model),
+        ),
+      ),
+      wanted: new Set(catalogue.strategies.flatMap(modelsOf)),
+      now: Date.now(),
+    });
+    printResult(call, { providers, faults }, [
+      ...table(providers.map(providerRow)),
+      ...faults.map(lineOf),
+    ]);
+    if (connected.length === 0) say('No provider is connected: there is no key to check');
+    return faults.length === 0 ? 0 : 1;
+  },
+};
+
+function providerRow({ name, listed, answered }: CheckedProvider): string[] {
+  return [
+    name,
+    listed === null ? 'not checked' : `${listed} models listed`,
+    `${answered} answered`,
+  ];
+}
+
+function lineOf({ about, problem, remedy }: Fault): string {
+  return `${about}: ${problem}; ${remedy}`;
+}
+
+// ── sync ────────────────────────────────────────────────────────────────────────────────────────
+
+const sync: SettingsCommand = {
+  noun: 'models',
+  verb: 'sync',
+  arguments: '',
+  summary: "Compares the catalogue with OpenRouter's public list: prices, retirements, new models.",
+  options: {
+    write: { type: 'boolean', help: 'Merge the differences into MODELS_FILE' },
+    since: {
+      type: 'string',
+      help: 'New models are those listed since this day (default: 90 days ago)',
+    },
+  },
+  async runOnSettings(call) {
+    const { modelsFile, openrouterUrl } = call.env;
+    const writes = call.options['write'] === true;
+    if (writes && modelsFile === null)
+      throw new SettingsError(['MODELS_FILE must name the file to write, such as models.json']);
+    const now = Date.now();
+    const since = sinceOf(text(call, 'since'), now);
+    // The file to write may not exist yet.
+    const isThere = modelsFile !== null && existsSync(modelsFile);
+    const catalogue = loadCatalogue(isThere ? modelsFile : null);
+    const listed = await readOpenRouterList(openrouterUrl ?? ownUrl);
+    const found = differences(catalogue, listed, { now, since });
+    const changes = found.flatMap(({ model, change }) => (change ? [{ model, change }] : []));
+    if (writes && modelsFile !== null && changes.length > 0) writeChanges(modelsFile, changes);
+    printResult(call, found, table(found.map(({ kind, model, what }) => [kind, model, what])));
+    say(
+      changes.length === 0
+        ? 'There is nothing to write'
+        : writes
+          ? `Wrote ${changes.length} of them to ${modelsFile}; a restart uses them`
+          : 'Nothing was written; --write merges them into MODELS_FILE',
+    );
+    return found.length === 0 || (writes && changes.length === found.length) ? 0 : 1;
+  },
+};
+
+function sinceOf(given: string | undefined, now: number): number {
+  if (given === undefined) return now - newDays * 86_400_000;
+  const at = /^\d{4}-\d\d-\d\d$/.test(given) ? Date.parse(given) : Number.NaN;
+  if (Number.isNaN(at)) throw new UsageError('--since must be a day such as 2026-09-01');
+  return at;
+}
+
+const newDays = 90;
+
+export const modelCommands: readonly SettingsCommand[] = [list, check, sync];
