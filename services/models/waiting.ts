@@ -21,7 +21,7 @@ const laneOfEndpoints: Lane = { concurrency: 4, secondsPerCall: null };
 /** To a provider without lanes. Each worker process has its part of it. */
 export const usualConcurrency = 32;
 
-/** With more than this, calls are limited in each process and do not wait in the job queue. */
+/** A provider that takes more counts as one without lanes: its calls are limited in each process. */
 const mostLanes = 8;
 
 /** An endpoint of the operator, with what was set of its lane: often nothing. */

@@ -67,14 +67,11 @@ export function shareOfStage(
   const lane = schedule.lanes?.[provider];
   if (lane === undefined) return null;
   const steps = callsByStage({ seats, ...schedule })[stageOf(slot)];
-  const turns = steps.map((step) => Math.ceil((step[provider] ?? 0) / lane.concurrency));
-  return (
-    1 /
-    Math.max(
-      1,
-      turns.reduce((sum, each) => sum + each, 0),
-    )
+  const turns = steps.reduce(
+    (sum, step) => sum + Math.ceil((step[provider] ?? 0) / lane.concurrency),
+    0,
   );
+  return 1 / Math.max(1, turns);
 }
 
 // ── how many calls a run makes ──────────────────────────────────────────────────────────────────
