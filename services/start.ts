@@ -7,6 +7,8 @@ import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { MigrationError } from '#db/migrate.ts';
 import { checkedConnection, namedDatabase, prepareDatabase } from '#services/migrate.ts';
 import type { DatabaseUrls } from '#services/migrate.ts';
+import { findLocalServers } from './models/local-servers.ts';
+import type { LocalServer } from './models/local-servers.ts';
 import { SettingsError, type Env } from './platform/process/env.ts';
 import { endProcess, nextStopRequest, settingsOrExit } from './platform/process/lifecycle.ts';
 import type { ReadyDetails } from './platform/process/lifecycle.ts';
@@ -109,7 +111,16 @@ async function startAll(context: Context): Promise<void> {
     await supervisor.start(nodeProcess('web', '../web/dev.ts', { API_ORIGIN: apiUrl }));
     restartOnChange(context, [...workers, ...apis]);
   }
-  greet(env, api, devToken);
+  greet(env, api, devToken, await unusedServers(env));
+}
+
+/** Model servers on this machine that no setting names, in local mode. */
+async function unusedServers(env: Env): Promise<LocalServer[]> {
+  if (env.mode !== 'local') return [];
+  return findLocalServers({
+    ollamaUrl: env.ollamaUrl,
+    endpointUrls: env.compatibleEndpoints.map(({ baseUrl }) => baseUrl),
+  });
 }
 
 async function buildPages({ env, log, signal }: Context): Promise<void> {
@@ -195,7 +206,12 @@ async function freeLoopbackUrl(): Promise<string> {
 
 // --- messages ---
 
-function greet(env: Env, api: ReadyDetails, devToken: string | null): void {
+function greet(
+  env: Env,
+  api: ReadyDetails,
+  devToken: string | null,
+  servers: readonly LocalServer[],
+): void {
   const lines = [`${env.productName} is at ${env.publicUrl}`];
   if (typeof api['demo_email'] === 'string') {
     lines.push(`Demo account: ${api['demo_email']} with the password ${api['demo_password']}`);
@@ -205,6 +221,12 @@ function greet(env: Env, api: ReadyDetails, devToken: string | null): void {
   }
   if (env.stripe === null && env.mode === 'local' && env.sandboxUrl === null) {
     lines.push(`Payments are simulated at ${env.publicUrl}/dev/stripe`);
+  }
+  if (env.mode === 'local' && devToken === null) {
+    lines.push(`What models answer, and what a key would add: ${env.publicUrl}/dev/models`);
+  }
+  for (const { found, line } of servers) {
+    lines.push(`${found}. It is not used; this line in .env uses it:`, line);
   }
   if (devToken !== null) {
     lines.push(

@@ -7,6 +7,8 @@ import { loopbackNames } from '#services/platform/http/cors.ts';
 import { createRouter, notFound, readBytes } from '#services/platform/http/http.ts';
 import type { HttpEnv } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { devModels } from './dev-models.ts';
+import type { DevModelsOptions } from './dev-models.ts';
 
 export type DevPagesOptions = {
   /** Where the sandbox listens; null when there is none. */
@@ -16,6 +18,8 @@ export type DevPagesOptions = {
   isPublic: boolean;
   /** The token that opens a public sandbox's pages; null keeps them closed. */
   token: string | null;
+  /** The page of models; null leaves it out. */
+  models: DevModelsOptions | null;
 };
 
 /**
@@ -28,17 +32,23 @@ export type DevPagesOptions = {
  * proves nothing: its pages require the token of the start. Without the token only the checkout page is
  * served, because every buyer needs it.
  */
-export function devPages({ sandboxUrl, publicUrl, isPublic, token }: DevPagesOptions) {
+export function devPages({ sandboxUrl, publicUrl, isPublic, token, models }: DevPagesOptions) {
   const pages = createRouter();
   if (isPublic) pages.use('*', requireToken(token, publicUrl));
   const ours = new Set([...loopbackNames, new URL(publicUrl).hostname]);
+  pages.use('*', async (context, next) => {
+    const url = new URL(context.req.url);
+    const isOpen = isPublic || isFromThisMachine(context);
+    if (!isOpen || !ours.has(url.hostname) || !isAllowedSite(context.req.raw, url, ours))
+      throw notFound();
+    return next();
+  });
+  // Its check spends the operator's money, so other machines never get it.
+  if (models !== null && !isPublic) pages.route('/', devModels(models));
   const paths = ['/mail', '/mail/*', '/stripe', '/stripe/*'];
   return pages.on(['GET', 'POST', 'DELETE'], paths, async (context) => {
     const url = new URL(context.req.url);
     const { method } = context.req;
-    const isOpen = isPublic || isFromThisMachine(context);
-    if (!isOpen || !ours.has(url.hostname) || !isAllowedSite(context.req.raw, url, ours))
-      throw notFound();
     const answer = await ask(sandboxUrl, url, {
       method,
       headers: {

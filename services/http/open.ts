@@ -86,6 +86,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
           publicUrl: env.publicUrl,
           isPublic: env.allowPublicSandbox,
           token: env.devPagesToken,
+          models: { ...core, settings: env },
         }
       : null,
     web: readManifest(dist) ? { dist, isLocal, publicUrl: env.publicUrl } : null,

@@ -8,7 +8,7 @@ export type LocalServer = {
 };
 
 /** Where Ollama and LM Studio listen unless they are configured otherwise. */
-export const usualServers: ServerOrigins = {
+const usualServers: ServerOrigins = {
   ollama: 'http://127.0.0.1:11434',
   lmStudio: 'http://127.0.0.1:1234',
 };

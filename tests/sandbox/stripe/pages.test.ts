@@ -30,10 +30,16 @@ beforeAll(async () => {
   const sandboxUrl = await listen(server, { host: '127.0.0.1', port: 0 });
   app = createRouter();
   app.onError((error, context) => answerError(error, context));
-  app.route('/dev', devPages({ sandboxUrl, publicUrl, isPublic: false, token: null }));
+  app.route(
+    '/dev',
+    devPages({ sandboxUrl, publicUrl, isPublic: false, token: null, models: null }),
+  );
   demo = createRouter();
   demo.onError((error, context) => answerError(error, context));
-  demo.route('/dev', devPages({ sandboxUrl, publicUrl, isPublic: true, token: null }));
+  demo.route(
+    '/dev',
+    devPages({ sandboxUrl, publicUrl, isPublic: true, token: null, models: null }),
+  );
 });
 
 afterAll(async () => {
