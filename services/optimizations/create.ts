@@ -242,6 +242,7 @@ function stalePrices({ staleModels }: Catalogue, strategy: Strategy, at: string)
 function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilModel {
   const status = registry.statusOf(use.model);
   const remoteId = status.available ? status.remoteId : use.model;
+  const entry = catalogue.modelOf(use.model);
   return {
     model: use.model,
     name: nameOf(catalogue, use.model),
@@ -249,7 +250,10 @@ function councilModel({ catalogue, registry }: Seating, use: ModelUse): CouncilM
     effort: use.effort,
     simulated: status.simulated,
     ...(remoteId === use.model ? {} : { remoteId }),
-    efforts: catalogue.modelOf(use.model)?.efforts ?? [],
+    efforts: entry?.efforts ?? [],
+    ...(entry === null || entry.structuredOutput === 'schema'
+      ? {}
+      : { structuredOutput: entry.structuredOutput }),
   };
 }
 

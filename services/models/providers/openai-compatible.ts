@@ -20,8 +20,30 @@ export function openaiCompatible(
 
 /** Models of endpoints belong to no provider of the list. */
 export const namesOfEndpoints: RecognisedNames = {
-  makers: ['meta(?: ai)?', 'xai', 'alibaba', 'cohere', 'microsoft'],
-  models: ['llama', 'grok', 'deepseek', 'qwen', 'kimi', 'command r', 'copilot'],
+  makers: [
+    'meta(?: ai)?',
+    'xai',
+    'alibaba',
+    'cohere',
+    'microsoft',
+    'deepseek',
+    'moonshot(?: ai)?',
+    'nvidia',
+    'ibm',
+  ],
+  models: [
+    'llama',
+    'grok',
+    'deepseek',
+    'qwen',
+    'kimi',
+    'command r',
+    'copilot',
+    'gemma',
+    'glm',
+    'granite',
+    'nemotron',
+  ],
 };
 
 export function endpointParams(request: ModelRequest): ChatCompletionCreateParamsStreaming {

@@ -448,6 +448,20 @@ describe('the progress of a seat', () => {
     expect(seat(script)).toMatchObject({ status, reason });
   });
 
+  test('says once what was repaired in the form of its answers', () => {
+    const script = started().given(
+      begin('opinion.S1'),
+      answers('opinion.S1', opinion(), { repaired: ['json', 'defaults'] }),
+      begin('opinion.S2'),
+      answers('opinion.S2', opinion()),
+    );
+    expect(seat(script).repaired).toEqual([
+      'The JSON of the answer was repaired',
+      'A missing field was taken as empty',
+    ]);
+    expect(described(script).models[1]?.repaired).toEqual([]);
+  });
+
   test('names a seat that was left out of the vote', () => {
     const script = started()
       .answered(opinionsOf(allSeats), (slot) => opinion({ injectionFound: slot === 'opinion.S1' }))

@@ -7,6 +7,7 @@ import type {
   CouncilModel,
   DraftChecks,
   OptimizationEvent,
+  Repair,
   Schedule,
   Seat,
   Slot,
@@ -158,13 +159,13 @@ function ended(slot: Slot, result: CallResult, parts: EndParts): OptimizationCom
 export function answers(
   slot: Slot,
   outcome: CallOutcome,
-  parts: EndParts = {},
+  { repaired = [], ...parts }: EndParts & { repaired?: readonly Repair[] } = {},
 ): OptimizationCommand {
   const result: CallResult = {
     ok: true,
     outcome,
     answeredBy: 'model-as-answered',
-    repaired: [],
+    repaired,
     sealed: {
       reply: 'sealed reply',
       ...(outcome.kind === 'opinion' ? { shown: 'sealed shown' } : {}),
