@@ -6,6 +6,7 @@ import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
