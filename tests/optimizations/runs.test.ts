@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
+import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
@@ -9,6 +10,7 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -130,6 +132,12 @@ describe('a run whose models answer', () => {
       const single = costMicros(data.usage, catalogue.priceOf(model, startedAt)) ?? 0;
       expect(Math.abs((data.costMicros ?? 0) - single * factor)).toBeLessThanOrEqual(factor - 1);
     }
+    const { out } = await runHere(council, optimizationCommands, ['optimizations', 'verify', id]);
+    expect(out).toContain(
+      factor === 1
+        ? 'costs were not checked: prices not stored with this run'
+        : 'ok   cost in micro-dollars',
+    );
   });
 
   test('the same question and strategy draw the same council', async () => {
