@@ -26,3 +26,8 @@ export type Offer = {
   /** USD per million tokens in force; null: unknown; zeros for a local model. */
   price: { inputPerMTok: number; outputPerMTok: number } | null;
 };
+
+/** A model on this machine costs nothing. */
+export function isFree({ price }: Pick<Offer, 'price'>): boolean {
+  return price?.inputPerMTok === 0 && price.outputPerMTok === 0;
+}

@@ -78,6 +78,10 @@ export function modelRegistry(
     );
   };
 
+  /** What a provider on this machine answers costs nothing. */
+  const priceAt = (provider: string, price: Offer['price']) =>
+    real.get(provider)?.isLocal === true ? free : price;
+
   const localModels = async (): Promise<readonly OllamaModel[]> => {
     if (settings.ollamaUrl === null) return [];
     try {
@@ -107,11 +111,14 @@ export function modelRegistry(
           return [localOffer(installed, entry, settings.ollamaMaxContext)];
         return place === null
           ? []
-          : [catalogueOffer(entry, place, catalogue.priceOf(entry.id, at))];
+          : [catalogueOffer(entry, place, priceAt(place.provider, catalogue.priceOf(entry.id, at)))];
       });
       const unlisted = [
         ...endpoints.flatMap(({ name, models }) =>
-          models.map(({ remoteId, model }) => unlistedOffer(name, model, remoteId)),
+          models.map(({ remoteId, model }) => ({
+            ...unlistedOffer(name, model, remoteId),
+            price: priceAt(name, null),
+          })),
         ),
         ...local.map((installed) => localOffer(installed, null, settings.ollamaMaxContext)),
       ].filter((offer) => !isListed(offer, catalogue));
@@ -124,6 +131,7 @@ export function modelRegistry(
 }
 
 const listedForMs = 30_000;
+const free = { inputPerMTok: 0, outputPerMTok: 0 };
 
 /** Ollama reads a name without a tag as the newest one. */
 function isNamed(installed: string, named: string | undefined): boolean {
@@ -193,7 +201,7 @@ function localOffer(
     structuredOutput: 'schema',
     contextTokens: context,
     maxOutputTokens: context,
-    price: { inputPerMTok: 0, outputPerMTok: 0 },
+    price: free,
   };
 }
 

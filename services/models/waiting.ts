@@ -1,3 +1,5 @@
+import { isOnThisMachine } from '#services/platform/process/env.ts';
+import type { CompatibleEndpoint } from '#services/platform/process/env.ts';
 import { displayNameOf } from './provider-list.ts';
 import type { Strategy } from './strategies.ts';
 
@@ -15,7 +17,8 @@ export type Lane = {
 /** By provider name. */
 export type Lanes = Readonly<Record<string, Lane>>;
 
-const laneOfOllama: Lane = { concurrency: 1, secondsPerCall: 120 };
+/** Ollama, LM Studio and their like answer one call after the other. */
+const laneOnThisMachine: Lane = { concurrency: 1, secondsPerCall: 120 };
 const laneOfEndpoints: Lane = { concurrency: 4, secondsPerCall: null };
 
 /** To a provider without lanes. Each worker process has its part of it. */
@@ -24,8 +27,8 @@ export const usualConcurrency = 32;
 /** A provider that takes more counts as one without lanes: its calls are limited in each process. */
 const mostLanes = 8;
 
-/** An endpoint of the operator, with what was set of its lane: often nothing. */
-export type Endpoint = { readonly name: string } & Partial<Lane>;
+/** An endpoint of the operator. */
+export type Endpoint = Pick<CompatibleEndpoint, 'name' | 'baseUrl' | 'concurrency'>;
 
 /** The providers among `providers` whose calls wait in lanes; all others are left out. */
 export function lanesOf(providers: readonly string[], endpoints: readonly Endpoint[]): Lanes {
@@ -37,11 +40,11 @@ export function lanesOf(providers: readonly string[], endpoints: readonly Endpoi
 }
 
 function laneOf(provider: string, endpoints: readonly Endpoint[]): Lane {
-  if (provider === 'ollama') return laneOfOllama;
+  if (provider === 'ollama') return laneOnThisMachine;
   const endpoint = endpoints.find(({ name }) => name === provider);
   if (endpoint === undefined) return { concurrency: usualConcurrency, secondsPerCall: null };
-  const { concurrency = laneOfEndpoints.concurrency, secondsPerCall = null } = endpoint;
-  return { concurrency, secondsPerCall };
+  const usual = isOnThisMachine(endpoint.baseUrl) ? laneOnThisMachine : laneOfEndpoints;
+  return { ...usual, concurrency: endpoint.concurrency ?? usual.concurrency };
 }
 
 // ── what was measured ───────────────────────────────────────────────────────────────────────────

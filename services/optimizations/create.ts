@@ -3,7 +3,7 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
-import { tiers } from '#services/models/offer.ts';
+import { isFree, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
@@ -239,7 +239,7 @@ function strongestSeat({ seats }: Panel): string {
 function isStale({ staleModels }: Catalogue, panel: Panel, at: string): boolean {
   const stale = new Set(staleModels(at));
   return everyModel(panel).some(
-    ({ offer }) => offer.provider !== 'ollama' && (stale.has(offer.model) || offer.price === null),
+    ({ offer }) => offer.price === null || (stale.has(offer.model) && !isFree(offer)),
   );
 }
 

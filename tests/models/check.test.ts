@@ -122,6 +122,7 @@ describe('the check of keys, ids and answers', () => {
           baseUrl: `${sandbox.url}/compatible/v1`,
           key,
           models: [{ remoteId: 'model-of-mine', model: 'model-of-mine' }],
+          concurrency: null,
         },
       ],
     };
@@ -170,7 +171,7 @@ describe('the check of keys, ids and answers', () => {
       providerUrls: { openrouter: baseUrl },
       ollamaUrl: 'http://127.0.0.1:1',
       compatibleEndpoints: [
-        { name: 'mine', baseUrl, key: null, models: [{ remoteId: 'm', model: 'm' }] },
+        { name: 'mine', baseUrl, key: null, models: [{ remoteId: 'm', model: 'm' }], concurrency: null },
       ],
     };
     const connected = connectedProviders(given, modelRegistry(given, catalogue));

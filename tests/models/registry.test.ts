@@ -32,6 +32,7 @@ const endpoint = (name: string, ...models: [remoteId: string, model: string][]) 
   baseUrl: 'http://127.0.0.1:1/v1',
   key: null,
   models: models.map(([remoteId, model]) => ({ remoteId, model })),
+  concurrency: null,
 });
 
 const registryOf = (more: Partial<RegistrySettings>, options = {}) =>
@@ -112,7 +113,7 @@ describe('the offers of the registry', () => {
     expect(offers.get('gpt-6-luna')).toMatchObject({ provider, remoteId, simulated: false });
   });
 
-  it('a model of an endpoint that the catalogue does not list is small and of the endpoint’s own family', async () => {
+  it('a model of an endpoint that the catalogue does not list is small, of the endpoint’s own family, and free on this machine', async () => {
     const offers = await offered({ compatibleEndpoints: lists });
     expect(offers.get('llama-4')).toMatchObject({
       name: 'llama-4',
@@ -120,7 +121,7 @@ describe('the offers of the registry', () => {
       tier: 'small',
       provider: 'first',
       remoteId: 'llama-4',
-      price: null,
+      price: { inputPerMTok: 0, outputPerMTok: 0 },
     });
   });
 

@@ -42,12 +42,21 @@ function waitingAt(panel: CalledModels, lanes: Lanes) {
 }
 
 describe('the lanes of providers', () => {
-  const endpoints = [{ name: 'cloud' }, { name: 'lab', concurrency: 1, secondsPerCall: 40 }];
+  const baseUrl = 'https://models.example/v1';
+  const local = 'http://127.0.0.1:1234/v1';
+  const endpoints = [
+    { name: 'cloud', baseUrl, concurrency: null },
+    { name: 'lab', baseUrl, concurrency: 2 },
+    { name: 'desk', baseUrl: local, concurrency: null },
+    { name: 'server', baseUrl: local, concurrency: 8 },
+  ];
 
   test.each<[string, Lane | undefined]>([
     ['ollama', { concurrency: 1, secondsPerCall: 120 }],
     ['cloud', { concurrency: 4, secondsPerCall: null }],
-    ['lab', { concurrency: 1, secondsPerCall: 40 }],
+    ['lab', { concurrency: 2, secondsPerCall: null }],
+    ['desk', { concurrency: 1, secondsPerCall: 120 }],
+    ['server', { concurrency: 8, secondsPerCall: 120 }],
     ['openai', undefined],
     ['google', undefined],
   ])('calls to %s wait in lanes of %o', (provider, lane) => {
@@ -55,8 +64,9 @@ describe('the lanes of providers', () => {
   });
 
   test('an endpoint that takes more than eight calls at a time has no lanes', () => {
-    expect(lanesOf(['big'], [{ name: 'big', concurrency: 8 }])).toHaveProperty('big');
-    expect(lanesOf(['big'], [{ name: 'big', concurrency: 9 }])).toEqual({});
+    const big = { name: 'big', baseUrl };
+    expect(lanesOf(['big'], [{ ...big, concurrency: 8 }])).toHaveProperty('big');
+    expect(lanesOf(['big'], [{ ...big, concurrency: 9 }])).toEqual({});
   });
 });
 

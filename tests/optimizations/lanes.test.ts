@@ -107,7 +107,7 @@ describe('what was measured', () => {
 
   test('an endpoint keeps its own figures until twenty calls were measured', async () => {
     const { pool, clock } = app.core;
-    const endpoints = [{ name: 'lab' }];
+    const endpoints = [{ name: 'lab', baseUrl: 'https://lab.example/v1', concurrency: null }];
     const lanes = async () => createReadLanes({ pool, clock, endpoints })(['lab', 'openai']);
     await past({ name: 'first', runs: 1, latencyMs: 41_000 });
     expect(await lanes()).toEqual({ lab: { concurrency: 4, secondsPerCall: null } });

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { FailureClass, ModelReply, Provider } from '#services/models/model.ts';
+import { isFree } from '#services/models/offer.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { failureOf } from '#services/models/transport/guarded-fetch.ts';
 import type { Connected } from './connected.ts';
@@ -245,7 +246,7 @@ function entryFaults(entry: ModelEntry, offer: Offer | undefined, now: number): 
   const row = rowAt(prices, new Date(now).toISOString());
   const faults: Fault[] = [];
   // A model on this machine costs nothing and is retired by no one else.
-  if (offer?.provider === 'ollama') return faults;
+  if (offer && isFree(offer)) return faults;
   if (row === null) {
     faults.push({
       about,

@@ -10,33 +10,16 @@ import { ModelFailure } from '#services/models/model.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
 import { bearer } from './listing.ts';
+import { loadPatientFetch } from '#services/models/transport/patient-fetch.ts';
 import { localPatience } from '#services/models/transport/silence.ts';
 
-/** Loaded once, for its connections. */
-const sdk = async () => (loaded ??= load());
-
-let loaded: ReturnType<typeof load> | null = null;
-
-/**
- * The client without the file system, and a `fetch` that waits. The usual one gives up after five
- * minutes without an answer, which a processor alone may need for the prompt; our own clock ends a
- * call that is silent for too long.
- */
-async function load() {
-  const [{ Ollama }, { Agent, fetch: fetchBy }] = await Promise.all([
+const sdk = async () => {
+  const [{ Ollama }, patientFetch] = await Promise.all([
     import('ollama/browser'),
-    import('undici'),
+    loadPatientFetch(),
   ]);
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const patientFetch: typeof fetch = async (input, init) => {
-    const url = input instanceof Request ? input.url : input;
-    // The package's own types differ from the language's in what no caller uses.
-    const options = { ...init, dispatcher } as NonNullable<Parameters<typeof fetchBy>[1]>;
-    const { body, status, headers } = await fetchBy(url, options);
-    return new Response(body as Response['body'], { status, headers: [...headers] });
-  };
   return { Ollama, patientFetch };
-}
+};
 
 const ollamaUrl = 'http://127.0.0.1:11434';
 

@@ -2,10 +2,14 @@ import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/
 import { sdkProvider, systemWithSchema } from '#services/models/transport/guarded-call.ts';
 import type { ModelRequest, Provider } from '#services/models/model.ts';
 import type { ProviderConnection, RecognisedNames } from '#services/models/provider.ts';
+import { isOnThisMachine } from '#services/platform/process/env.ts';
+import { loadPatientFetch } from '#services/models/transport/patient-fetch.ts';
+import { localPatience } from '#services/models/transport/silence.ts';
 import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.ts';
 
 /**
- * Any endpoint that speaks Chat Completions: LM Studio, vLLM, llama.cpp, Groq and most others.
+ * Any endpoint that speaks Chat Completions: LM Studio, vLLM, llama.cpp, Groq and most others. One on
+ * this machine costs nothing and may be slow.
  *
  * @param name as configured; messages and events name the provider so.
  */
@@ -13,8 +17,21 @@ export function openaiCompatible(
   name: string,
   connection: ProviderConnection & { baseUrl: string },
 ): Provider {
-  return sdkProvider(name, chatSdk, (sdk, call) =>
-    chatParts(name, chatClient(sdk, connection, call), call, endpointParams(call.request)),
+  const sdk = async () => {
+    const [chat, patientFetch] = await Promise.all([chatSdk(), loadPatientFetch()]);
+    return { chat, patientFetch };
+  };
+  return sdkProvider(
+    name,
+    sdk,
+    ({ chat }, call) =>
+      chatParts(name, chatClient(chat, connection, call), call, endpointParams(call.request)),
+    isOnThisMachine(connection.baseUrl)
+      ? {
+          patience: (request) => localPatience({ ...request, system: systemWithSchema(request) }),
+          fetchOf: ({ patientFetch }) => patientFetch,
+        }
+      : null,
   );
 }
 

@@ -19,6 +19,8 @@ export type CompatibleEndpoint = {
   key: string | null;
   /** `remoteId` as the endpoint knows it; `model` is its id in the catalogue, or the same. */
   models: readonly { remoteId: string; model: string }[];
+  /** Calls that it takes at a time; null leaves the usual number. */
+  concurrency: number | null;
 };
 
 const personas = [
@@ -310,7 +312,7 @@ const compatibleEndpoints = v.pipe(
     const endpoints = partsOf(dataset.value, ';').map(endpointOf);
     if (endpoints.every((endpoint) => endpoint !== null)) return endpoints;
     addIssue({
-      message: 'must be name|baseUrl|key|model,id=catalogue-id with ; between endpoints',
+      message: 'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32) with ; between endpoints',
     });
     return NEVER;
   }),
@@ -597,19 +599,26 @@ function pairs(separator: '=' | ':', message: string, otherwise = '') {
 }
 
 function endpointOf(text: string): CompatibleEndpoint | null {
-  const [name = '', baseUrl = '', key = '', modelList = '', ...rest] = text
+  const [name = '', baseUrl = '', key = '', modelList = '', atOnce = '', ...rest] = text
     .split('|')
     .map((part) => part.trim());
   const models = partsOf(modelList, ',').map(listedModel);
   const fine =
     rest.length === 0 &&
+    /^(?:|[1-9]|[12]\d|3[0-2])$/.test(atOnce) &&
     /^[a-z][a-z0-9-]{0,39}$/.test(name) &&
     URL.canParse(baseUrl) &&
     ['http:', 'https:'].includes(new URL(baseUrl).protocol) &&
     models.length > 0 &&
     models.every(({ remoteId, model }) => remoteId !== '' && model !== '');
   return fine
-    ? { name, baseUrl: baseUrl.replace(/\/$/, ''), key: key === '' ? null : key, models }
+    ? {
+        name,
+        baseUrl: baseUrl.replace(/\/$/, ''),
+        key: key === '' ? null : key,
+        models,
+        concurrency: atOnce === '' ? null : Number(atOnce),
+      }
     : null;
 }
 
@@ -630,6 +639,11 @@ function isOrigin(text: string): boolean {
 
 function isKey32(text: string): boolean {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) && Buffer.from(text, 'base64').length === 32;
+}
+
+/** Whether an address is one of loopback. */
+export function isOnThisMachine(url: string): boolean {
+  return isLoopback(new URL(url).hostname);
 }
 
 function isLoopback(host: string): boolean {
