@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
@@ -164,10 +164,10 @@ describe('a run by OpenRouter alone', () => {
         : [],
     );
     expect(ends.length).toBeGreaterThanOrEqual(18);
-    for (const { usage, costMicros, costSource } of ends) {
+    for (const { usage, costMicros: cost, costSource } of ends) {
       const input = (usage.inputUncached ?? 0) + (usage.inputCached ?? 0);
       const output = (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0);
-      expect([costMicros, costSource]).toEqual([input + 4 * output, 'billed']);
+      expect([cost, costSource]).toEqual([input + 4 * output, 'billed']);
     }
     expect(run.cost).toBeCloseTo(
       ends.reduce((sum, end) => sum + (end.costMicros ?? 0), 0) / 1e6,
