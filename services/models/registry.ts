@@ -111,7 +111,13 @@ export function modelRegistry(
           return [localOffer(installed, entry, settings.ollamaMaxContext)];
         return place === null
           ? []
-          : [catalogueOffer(entry, place, priceAt(place.provider, catalogue.priceOf(entry.id, at)))];
+          : [
+              catalogueOffer(
+                entry,
+                place,
+                priceAt(place.provider, catalogue.priceOf(entry.id, at)),
+              ),
+            ];
       });
       const unlisted = [
         ...endpoints.flatMap(({ name, models }) =>

@@ -54,7 +54,7 @@ export async function readLatencies(
     `with run as materialized (
        select 'optimization-' || run_id as stream_id from optimization_list
        where started_at >= $2 and simulated_seats < seats
-       order by started_at desc limit ${measuredRuns}
+       order by started_at desc limit $3
      ), call as materialized (
        select run.stream_id, event.*
        from run cross join lateral (
@@ -71,7 +71,7 @@ export async function readLatencies(
      from call began join call ended using (stream_id, slot, attempt)
      where began.type = 'CallStarted' and began.data ->> 'provider' = $1
        and began.data ->> 'simulated' = 'false' and ended.type = 'CallSucceeded'`,
-    [provider, since],
+    [provider, since, measuredRuns],
   );
   return rows.map(({ latency }) => latency);
 }

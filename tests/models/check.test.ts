@@ -127,7 +127,9 @@ describe('the check of keys, ids and answers', () => {
       ],
     };
     const registry = modelRegistry(given, catalogue);
-    const offers = await registry.offers();
+    const offers = (await registry.offers()).map((offer) =>
+      offer.provider === 'mine' ? { ...offer, price: null } : offer,
+    );
     const { providers, faults } = await checkModels({
       catalogue,
       connected: connectedProviders(given, registry),
@@ -171,7 +173,13 @@ describe('the check of keys, ids and answers', () => {
       providerUrls: { openrouter: baseUrl },
       ollamaUrl: 'http://127.0.0.1:1',
       compatibleEndpoints: [
-        { name: 'mine', baseUrl, key: null, models: [{ remoteId: 'm', model: 'm' }], concurrency: null },
+        {
+          name: 'mine',
+          baseUrl,
+          key: null,
+          models: [{ remoteId: 'm', model: 'm' }],
+          concurrency: null,
+        },
       ],
     };
     const connected = connectedProviders(given, modelRegistry(given, catalogue));

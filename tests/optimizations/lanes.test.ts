@@ -19,7 +19,7 @@ let person: Person;
 
 beforeAll(async () => {
   app = await createTestApp({
-    env: { OPENAI_COMPATIBLE_ENDPOINTS: `lab|http://127.0.0.1:1|key|${models.join(',')}` },
+    env: { OPENAI_COMPATIBLE_ENDPOINTS: `lab|http://127.0.0.1:1|key|${models.join(',')}|4` },
   });
   person = await app.signUp();
   await give(app, person.userId, 100);

@@ -148,42 +148,6 @@ describe('a run whose models answer', () => {
   });
 });
 
-describe('a run by OpenRouter alone', () => {
-  let routed: TestCouncil;
-  beforeAll(async () => {
-    routed = await createTestCouncil({
-      env: (sandboxUrl) => ({
-        OPENROUTER_API_KEY: 'key',
-        OPENROUTER_URL: `${sandboxUrl}/openrouter/api/v1`,
-      }),
-    });
-  });
-  afterAll(async () => routed.close());
-
-  test('a run by OpenRouter completes without any other key, and costs what is billed', async () => {
-    const asking = await rich(routed);
-    const run = await routed.ask(asking, { ...question, strategy: 'balanced' });
-    expect(run).toMatchObject({ status: 'completed', simulated: false });
-    expect(run.models.map(({ provider }) => provider)).toEqual(run.models.map(() => 'openrouter'));
-    const { events } = await routed.core.readStream(`optimization-${run.id}`);
-    const ends = events.flatMap(({ type, data }) =>
-      type === 'CallSucceeded'
-        ? [data as Extract<OptimizationEvent, { type: 'CallSucceeded' }>['data']]
-        : [],
-    );
-    expect(ends.length).toBeGreaterThanOrEqual(18);
-    for (const { usage, costMicros: cost, costSource } of ends) {
-      const input = (usage.inputUncached ?? 0) + (usage.inputCached ?? 0);
-      const output = (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0);
-      expect([cost, costSource]).toEqual([input + 4 * output, 'billed']);
-    }
-    expect(run.cost).toBeCloseTo(
-      ends.reduce((sum, end) => sum + (end.costMicros ?? 0), 0) / 1e6,
-      9,
-    );
-  });
-});
-
 describe('a run whose models fail', () => {
   test('providers that are unavailable for five seconds cost a run no seat and no credit', async () => {
     const [run] = await Promise.all([

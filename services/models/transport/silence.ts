@@ -50,18 +50,21 @@ export function watchSilence(patience: Patience, mostMs: number): SilenceWatch {
   const begin = (ms: number) => setTimeout(() => controller.abort(), Math.min(ms, mostMs));
   let timer = begin(patience.firstTextMs);
   let isAnswering = false;
+  let isOver = false;
   return {
     signal: controller.signal,
     heard() {
-      if (!controller.signal.aborted) timer.refresh();
+      // A timer that was cleared would start again.
+      if (!isOver && !controller.signal.aborted) timer.refresh();
     },
     answered() {
-      if (isAnswering) return;
+      if (isAnswering || isOver) return;
       isAnswering = true;
       clearTimeout(timer);
       timer = begin(patience.laterMs);
     },
     stop() {
+      isOver = true;
       clearTimeout(timer);
     },
   };

@@ -312,7 +312,8 @@ const compatibleEndpoints = v.pipe(
     const endpoints = partsOf(dataset.value, ';').map(endpointOf);
     if (endpoints.every((endpoint) => endpoint !== null)) return endpoints;
     addIssue({
-      message: 'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32) with ; between endpoints',
+      message:
+        'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32) with ; between endpoints',
     });
     return NEVER;
   }),

@@ -114,7 +114,7 @@ describe('the settings', () => {
       RATE_LIMITS: 'signup=1000/h,runs=off',
       SANDBOX_PERSONAS: 'gpt-5.2=slow,some/model=hang,*=outage:12',
       OPENAI_COMPATIBLE_ENDPOINTS:
-        'lmstudio|http://127.0.0.1:1234/v1/||llama3.3,qwen3 = qwen-3; router|https://r.example/v1|k-1|a/b',
+        'lmstudio|http://127.0.0.1:1234/v1/||llama3.3,qwen3 = qwen-3; router|https://r.example/v1|k-1|a/b|16',
       OLLAMA_URL: 'http://127.0.0.1:11434/',
       STRIPE_SECRET_KEY: 'sk_test',
       STRIPE_WEBHOOK_SECRET: 'whsec_1,whsec_2',
@@ -138,12 +138,14 @@ describe('the settings', () => {
           { remoteId: 'llama3.3', model: 'llama3.3' },
           { remoteId: 'qwen3', model: 'qwen-3' },
         ],
+        concurrency: null,
       },
       {
         name: 'router',
         baseUrl: 'https://r.example/v1',
         key: 'k-1',
         models: [{ remoteId: 'a/b', model: 'a/b' }],
+        concurrency: 16,
       },
     ]);
     expect(env.ollamaUrl).toBe('http://127.0.0.1:11434');

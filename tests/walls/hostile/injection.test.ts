@@ -217,7 +217,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   'services/payments/settle/sweep.ts': ['leftOver'],
   'services/recipes/recipes.ts': ['columns'],
   'services/platform/http/idempotency.ts': ['mine'],
-  'services/platform/jobs/job-locks.ts': ['lockName'],
+  'services/platform/jobs/job-locks.ts': ['isWithoutJob', 'lockName'],
   'services/platform/mail/mail.ts': ['handOverColumns'],
 };
 const generators = [
