@@ -32,8 +32,9 @@ async function load() {
     const url = input instanceof Request ? input.url : input;
     // The package's own types differ from the language's in what no caller uses.
     const options = { ...init, dispatcher } as NonNullable<Parameters<typeof fetchBy>[1]>;
-    const { body, status, headers } = await fetchBy(url, options);
-    return new Response(body as Response['body'], { status, headers: [...headers] });
+    const answer: unknown = await fetchBy(url, options);
+    const { body, status, headers } = answer as Response;
+    return new Response(body, { status, headers: [...headers] });
   };
   return { Ollama, patientFetch };
 }
