@@ -197,16 +197,19 @@ async function streamReply(
   const provider = dependencies.registry.provider(call.provider, call.simulated);
   if (!provider || !isOpen(state))
     throw new ModelFailure('auth', `No provider serves ${call.model}`);
+  const own = modelOf(call.slot, state);
   const parts = provider.call({
     ...prepared.request,
     model: call.remoteId ?? call.model,
     effort: call.effort,
-    structuredOutput: modelOf(call.slot, state).structuredOutput ?? 'schema',
+    structuredOutput: own.structuredOutput ?? 'schema',
     numCtx: state.schedule.numCtx?.[call.model] ?? null,
-    maxOutputTokens:
+    maxOutputTokens: Math.min(
       state.schedule.maxOutputTokens ??
-      dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
-      defaultOutputTokens,
+        dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
+        defaultOutputTokens,
+      own.maxOutputTokens ?? Infinity,
+    ),
     timeoutMs: timeLeft(state, call.slot, dependencies.clock()),
     signal: call.signal,
   });

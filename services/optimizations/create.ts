@@ -244,6 +244,17 @@ function isStale({ staleModels }: Catalogue, panel: Panel, at: string): boolean 
 }
 
 function councilModel({ offer, effort }: Placed): CouncilModel {
-  const { model, name, provider, remoteId, structuredOutput, efforts, simulated } = offer;
-  return { model, name, provider, remoteId, structuredOutput, effort, efforts, simulated };
+  const { model, name, provider, remoteId, simulated } = offer;
+  const { structuredOutput, efforts, maxOutputTokens } = offer;
+  return {
+    model,
+    name,
+    provider,
+    remoteId,
+    effort,
+    efforts,
+    simulated,
+    structuredOutput,
+    maxOutputTokens,
+  };
 }

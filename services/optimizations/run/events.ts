@@ -43,6 +43,8 @@ export type CouncilModel = {
   efforts?: readonly Effort[];
   /** Absent: `schema`. */
   structuredOutput?: StructuredOutput;
+  /** The most tokens that it can write; absent: as many as the run allows. */
+  maxOutputTokens?: number;
 };
 
 /** The part of it that a call's start records. */
