@@ -265,7 +265,7 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
     });
     const failure = await failureOfCall(
       connected(each, server.url),
-      requestTo(model, { timeoutMs: 400 }),
+      requestTo(model, { timeoutMs: 800 }),
     );
     expect(failure.failure).toBe('timeout');
   });

@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import type { Persona } from '#services/platform/process/env.ts';
-import { uuidV5 } from '#services/platform/ids.ts';
+import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
+import { createCommand } from '#services/optimizations/create.ts';
+import { issue } from '#services/optimizations/commands.ts';
+import { parseInput } from '#services/platform/http/http.ts';
+import { newId, uuidV5 } from '#services/platform/ids.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -141,13 +144,14 @@ describe('a run whose models answer', () => {
   });
 });
 
-describe('a run by OpenRouter alone', () => {
+describe('a run of other providers', () => {
   let routed: TestCouncil;
   beforeAll(async () => {
     routed = await createTestCouncil({
       env: (sandboxUrl) => ({
         OPENROUTER_API_KEY: 'key',
         OPENROUTER_URL: `${sandboxUrl}/openrouter/api/v1`,
+        OLLAMA_URL: `${sandboxUrl}/ollama`,
       }),
     });
   });
@@ -158,23 +162,60 @@ describe('a run by OpenRouter alone', () => {
     const run = await routed.ask(asking, { ...question, strategy: 'balanced' });
     expect(run).toMatchObject({ status: 'completed', simulated: false });
     expect(run.models.map(({ provider }) => provider)).toEqual(run.models.map(() => 'openrouter'));
-    const { events } = await routed.core.readStream(`optimization-${run.id}`);
-    const ends = events.flatMap(({ type, data }) =>
-      type === 'CallSucceeded'
-        ? [data as Extract<OptimizationEvent, { type: 'CallSucceeded' }>['data']]
-        : [],
-    );
+    const ends = await answersOf(run.id);
     expect(ends.length).toBeGreaterThanOrEqual(18);
-    for (const { usage, costMicros, costSource } of ends) {
+    for (const { usage, costMicros: cost, costSource } of ends) {
       const input = (usage.inputUncached ?? 0) + (usage.inputCached ?? 0);
       const output = (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0);
-      expect([costMicros, costSource]).toEqual([input + 4 * output, 'billed']);
+      expect([cost, costSource]).toEqual([input + 4 * output, 'billed']);
     }
     expect(run.cost).toBeCloseTo(
       ends.reduce((sum, end) => sum + (end.costMicros ?? 0), 0) / 1e6,
       9,
     );
   });
+
+  test('a run with one local model in every seat completes, and costs nothing', async () => {
+    const asking = await rich(routed);
+    const { core } = routed;
+    const runId = newId('opt', Date.now());
+    const created = await createCommand(
+      { ...core, sandboxSeed: 'test' },
+      core.sealer,
+      { runId, userId: asking.userId, now: Date.now() },
+      parseInput(CreateOptimizationRequest, { ...question, strategy: 'fast' }),
+    );
+    if (created.type !== 'Create') throw new Error('Not created');
+    const local = atOllama(created.data) as typeof created.data;
+    const numCtx = { 'qwen3-8b': 16_384 };
+    const data = { ...local, schedule: { ...local.schedule, numCtx } };
+    await issue(core, runId, { type: 'Create', data }, ['create'], 'http');
+    await routed.data(`/optimizations/${runId}/process`, { method: 'POST', token: asking.token });
+    const run = await routed.ended(asking, runId);
+    expect(run).toMatchObject({ status: 'completed', simulated: false, cost: 0 });
+    expect(run.models.map(({ provider }) => provider)).toEqual(run.models.map(() => 'ollama'));
+    for (const { answeredBy, costMicros: cost, costSource } of await answersOf(runId))
+      expect([answeredBy, cost, costSource]).toEqual(['qwen3:8b', 0, 'local']);
+  });
+
+  /** Every model of a run replaced by the one that is installed. */
+  function atOllama(part: unknown): unknown {
+    if (Array.isArray(part)) return part.map(atOllama);
+    if (typeof part !== 'object' || part === null) return part;
+    const entries = Object.entries(part).map(([key, value]) => [key, atOllama(value)]);
+    const local = { model: 'qwen3-8b', provider: 'ollama', remoteId: 'qwen3:8b', effort: null };
+    return {
+      ...Object.fromEntries(entries),
+      ...('provider' in part && 'simulated' in part ? { ...local, simulated: false } : {}),
+    };
+  }
+
+  async function answersOf(runId: string) {
+    const { events } = await routed.core.readStream(streamOf(runId));
+    return events
+      .map(runEventOf)
+      .flatMap((event) => (event.type === 'CallSucceeded' ? [event.data] : []));
+  }
 });
 
 describe('a run whose models fail', () => {

@@ -1,5 +1,4 @@
 import type { ChatRequest, ChatResponse, Config } from 'ollama/browser';
-import type * as undici from 'undici';
 import * as v from 'valibot';
 import {
   sdkProvider,
@@ -13,8 +12,32 @@ import type { ProviderConnection, ProviderDefinition } from '#services/models/pr
 import { bearer } from './listing.ts';
 import { localPatience } from '#services/models/transport/silence.ts';
 
-/** The same client without the file system. */
-const sdk = async () => import('ollama/browser');
+/** Loaded once, for its connections. */
+const sdk = async () => (loaded ??= load());
+
+let loaded: ReturnType<typeof load> | null = null;
+
+/**
+ * The client without the file system, and a `fetch` that waits. The usual one gives up after five
+ * minutes without an answer, which a processor alone may need for the prompt; our own clock ends a
+ * call that is silent for too long.
+ */
+async function load() {
+  const [{ Ollama }, { Agent, fetch: fetchBy }] = await Promise.all([
+    import('ollama/browser'),
+    import('undici'),
+  ]);
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  const patientFetch: typeof fetch = async (input, init) => {
+    const url = input instanceof Request ? input.url : input;
+    // The package's own types differ from the language's in what no caller uses.
+    const options = { ...init, dispatcher } as NonNullable<Parameters<typeof fetchBy>[1]>;
+    const answer: unknown = await fetchBy(url, options);
+    const { body, status, headers } = answer as Response;
+    return new Response(body, { status, headers: [...headers] });
+  };
+  return { Ollama, patientFetch };
+}
 
 const ollamaUrl = 'http://127.0.0.1:11434';
 
@@ -40,7 +63,7 @@ export const ollama: ProviderDefinition = {
       ({ Ollama }, call) => partsOf(new Ollama(configOf(connection, call)), call),
       {
         patience: (request) => localPatience({ ...request, system: systemWithSchema(request) }),
-        fetch: patientFetch,
+        fetchOf: ({ patientFetch }) => patientFetch,
       },
     ),
 };
@@ -66,27 +89,6 @@ function configOf(
       return new Response(response.body?.pipeThrough(checkedLines()), response);
     },
   };
-}
-
-/**
- * `fetch` gives up after five minutes without an answer. A processor alone may need longer for the
- * prompt; our own clock ends a call that is silent for too long.
- */
-const patientFetch: typeof fetch = async (input, init) => {
-  const { dispatcher, fetch: fetchBy } = await (patient ??= patientDispatcher());
-  const url = input instanceof Request ? input.url : input;
-  // The package's own types differ from the language's in what no caller uses.
-  const { body, status, headers } = await fetchBy(url, { ...init, dispatcher } as UndiciInit);
-  return new Response(body as Response['body'], { status, headers: [...headers] });
-};
-
-type UndiciInit = NonNullable<Parameters<(typeof undici)['fetch']>[1]>;
-
-let patient: ReturnType<typeof patientDispatcher> | null = null;
-
-async function patientDispatcher() {
-  const { Agent, fetch: fetchBy } = await import('undici');
-  return { fetch: fetchBy, dispatcher: new Agent({ headersTimeout: 0, bodyTimeout: 0 }) };
 }
 
 async function* partsOf(

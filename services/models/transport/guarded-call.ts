@@ -25,7 +25,10 @@ export function sdkProvider<Sdk>(
   name: string,
   load: () => Promise<Sdk>,
   partsOf: (sdk: Sdk, call: OpenCall) => AsyncIterable<ModelPart>,
-  local: { patience: (request: ModelRequest) => Patience; fetch: typeof fetch } | null = null,
+  local: {
+    patience: (request: ModelRequest) => Patience;
+    fetchOf: (sdk: Sdk) => typeof fetch;
+  } | null = null,
 ): Provider {
   return {
     name,
@@ -33,7 +36,7 @@ export function sdkProvider<Sdk>(
     async *call(request) {
       const sdk = await load();
       const patience = (local?.patience ?? patienceWith)(request);
-      const out = local?.fetch ?? fetch;
+      const out = local?.fetchOf(sdk) ?? fetch;
       yield* guardedCall(name, request, (call) => partsOf(sdk, call), { patience, fetch: out });
     },
   };
