@@ -6,6 +6,8 @@ import type { Catalogue } from './catalogue.ts';
 import type { ModelEntry } from './catalogue/model-entry.ts';
 import type { Provider } from './model.ts';
 import type { Offer } from './offer.ts';
+import { isNamed, offersOf } from './offers.ts';
+import type { Place } from './offers.ts';
 import { providerDefinitions } from './provider-list.ts';
 import type { ProviderConnection, ProviderDefinition } from './provider.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
@@ -42,9 +44,6 @@ export type ModelRegistry = {
   hasRealModels: boolean;
 };
 
-/** Where a model is served, and under which id. */
-type Place = { provider: string; simulated: boolean; remoteId: string };
-
 /**
  * @throws Error when a sandbox is given in production mode
  * @throws SettingsError for an endpoint whose name is taken, or that names an unknown model
@@ -57,7 +56,7 @@ export function modelRegistry(
   if (settings.mode === 'production' && settings.sandboxUrl !== null) {
     throw new Error('The provider sandbox must not be used in production mode');
   }
-  const { compatibleEndpoints: endpoints } = settings;
+  const { compatibleEndpoints: endpoints, ollamaMaxContext: mostContext } = settings;
   const faults = endpointFaults(endpoints, catalogue);
   if (faults.length > 0) throw new SettingsError(faults);
   const real = realProviders(settings);
@@ -77,10 +76,6 @@ export function modelRegistry(
       (own !== null && simulated.has(own) ? { provider: own, simulated: true, remoteId } : null)
     );
   };
-
-  /** What a provider on this machine answers costs nothing. */
-  const priceAt = (provider: string, price: Offer['price']) =>
-    real.get(provider)?.isLocal === true ? free : price;
 
   const localModels = async (): Promise<readonly OllamaModel[]> => {
     if (settings.ollamaUrl === null) return [];
@@ -102,34 +97,8 @@ export function modelRegistry(
     async offers() {
       const at = new Date(clock()).toISOString();
       const local = (await listed.fetch('ollama')) ?? [];
-      const listedOffers = catalogue.models.flatMap((entry) => {
-        const place = placeOf(entry.id);
-        const installed = local.find(({ remoteId }) =>
-          isNamed(remoteId, entry.remoteIds['ollama']),
-        );
-        if (installed !== undefined && (place === null || place.simulated))
-          return [localOffer(installed, entry, settings.ollamaMaxContext)];
-        return place === null
-          ? []
-          : [
-              catalogueOffer(
-                entry,
-                place,
-                priceAt(place.provider, catalogue.priceOf(entry.id, at)),
-              ),
-            ];
-      });
-      const unlisted = [
-        ...endpoints.flatMap(({ name, models }) =>
-          models.map(({ remoteId, model }) => ({
-            ...unlistedOffer(name, model, remoteId),
-            price: priceAt(name, null),
-          })),
-        ),
-        ...local.map((installed) => localOffer(installed, null, settings.ollamaMaxContext)),
-      ].filter((offer) => !isListed(offer, catalogue));
-      // The first place of a model wins.
-      return [...listedOffers, ...new Map(unlisted.toReversed().map(byModel)).values()];
+      const isLocal = (name: string) => real.get(name)?.isLocal === true;
+      return offersOf({ catalogue, at, placeOf, isLocal, endpoints, local, mostContext });
     },
     provider: (name, isSimulated) => (isSimulated ? simulated : real).get(name) ?? null,
     hasRealModels: real.size > 0,
@@ -137,79 +106,6 @@ export function modelRegistry(
 }
 
 const listedForMs = 30_000;
-const free = { inputPerMTok: 0, outputPerMTok: 0 };
-
-/** Ollama reads a name without a tag as the newest one. */
-function isNamed(installed: string, named: string | undefined): boolean {
-  return named !== undefined && (installed === named || installed === `${named}:latest`);
-}
-
-/** The catalogue's own offer stands for it, wherever that is served. */
-function isListed({ model, provider, remoteId }: Offer, { models }: Pick<Catalogue, 'models'>) {
-  return models.some(({ id, remoteIds }) => id === model || isNamed(remoteId, remoteIds[provider]));
-}
-
-const byModel = (offer: Offer) => [offer.model, offer] as const;
-
-function catalogueOffer(entry: ModelEntry, place: Place, price: Offer['price']): Offer {
-  const { id, displayName, family, tier, efforts, structuredOutput } = entry;
-  return {
-    model: id,
-    name: displayName,
-    family,
-    tier,
-    ...place,
-    efforts,
-    structuredOutput,
-    contextTokens: entry.contextTokens,
-    maxOutputTokens: entry.maxOutputTokens,
-    price:
-      price === null
-        ? null
-        : { inputPerMTok: price.inputPerMTok, outputPerMTok: price.outputPerMTok },
-  };
-}
-
-/** What an endpoint's model can take is not known: a usual figure, which MODELS_FILE can correct. */
-function unlistedOffer(endpoint: string, model: string, remoteId: string): Offer {
-  return {
-    model,
-    name: model,
-    family: endpoint,
-    tier: 'small',
-    provider: endpoint,
-    remoteId,
-    simulated: false,
-    efforts: [],
-    structuredOutput: 'schema',
-    contextTokens: 32_768,
-    maxOutputTokens: 8192,
-    price: null,
-  };
-}
-
-/** `entry` null: the catalogue does not list it. Prompt and reply share the context. */
-function localOffer(
-  { remoteId, family, efforts, contextTokens }: OllamaModel,
-  entry: ModelEntry | null,
-  mostContext: number,
-): Offer {
-  const context = Math.min(contextTokens, mostContext);
-  return {
-    model: entry?.id ?? remoteId,
-    name: entry?.displayName ?? remoteId,
-    family: entry?.family ?? family,
-    tier: entry?.tier ?? 'small',
-    provider: 'ollama',
-    remoteId,
-    simulated: false,
-    efforts,
-    structuredOutput: 'schema',
-    contextTokens: context,
-    maxOutputTokens: context,
-    price: free,
-  };
-}
 
 /** The first endpoint that lists a model answers for it. */
 function placeAtEndpoint(

@@ -21,7 +21,10 @@ export type SlowProvider = {
 };
 
 export async function startSlowProvider(settings: {
+  /** Infinity does not wait. */
   tokensPerSecond: number;
+  /** How many models are installed; 1 when absent. */
+  models?: number;
 }): Promise<SlowProvider> {
   const calls: SeenCall[] = [];
   let sandboxUrl = '';
@@ -37,7 +40,7 @@ export async function startSlowProvider(settings: {
     if (request.url !== '/ollama/api/chat') {
       const reply = await forwarded(request, await text(request));
       response.writeHead(reply.status, { 'content-type': 'application/json' });
-      response.end(withOneModel(await reply.text()));
+      response.end(withModels(await reply.text(), settings.models ?? 1));
       return;
     }
     underWay += 1;
@@ -84,10 +87,10 @@ function outputTokensOf(stream: string): number {
 }
 
 /** The lines of a stream, spread over so many milliseconds. */
-/** The list of models with its first one alone; anything else as it is. */
-function withOneModel(body: string): string {
+/** The list of models with its first ones alone; anything else as it is. */
+function withModels(body: string, count: number): string {
   const list = JSON.parse(body) as { models?: unknown[] };
-  return list.models === undefined ? body : JSON.stringify({ models: list.models.slice(0, 1) });
+  return list.models === undefined ? body : JSON.stringify({ models: list.models.slice(0, count) });
 }
 
 async function streamed(response: ServerResponse, stream: string, ms: number): Promise<void> {
