@@ -7,6 +7,7 @@ import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { MigrationError } from '#db/migrate.ts';
 import { checkedConnection, namedDatabase, prepareDatabase } from '#services/migrate.ts';
 import type { DatabaseUrls } from '#services/migrate.ts';
+import { loadCatalogue } from './models/catalogue.ts';
 import { SettingsError, type Env } from './platform/process/env.ts';
 import { endProcess, nextStopRequest, settingsOrExit } from './platform/process/lifecycle.ts';
 import type { ReadyDetails } from './platform/process/lifecycle.ts';
@@ -63,6 +64,8 @@ async function main(): Promise<number> {
 
 async function startAll(context: Context): Promise<void> {
   const { env, supervisor, dev } = context;
+  // Checked once here, not in the log of every process.
+  loadCatalogue(env.modelsFile);
   await refuseTakenPort(env);
   const urls = await openDatabase(context);
   await Promise.all([

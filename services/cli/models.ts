@@ -11,7 +11,7 @@ import { differences } from '#services/models/catalogue/sync.ts';
 import { everyModel } from '#services/models/estimate.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
-import { openrouterUrl as ownUrl } from '#services/models/providers/openrouter.ts';
+import { openrouter } from '#services/models/providers/openrouter.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { offersOfRun, seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
@@ -238,7 +238,7 @@ const sync: SettingsCommand = {
     // The file to write may not exist yet.
     const isThere = modelsFile !== null && existsSync(modelsFile);
     const catalogue = loadCatalogue(isThere ? modelsFile : null);
-    const listed = await readOpenRouterList(openrouterUrl ?? ownUrl);
+    const listed = await readOpenRouterList(openrouterUrl ?? openrouter.ownUrl);
     const found = differences(catalogue, listed, { now, since });
     const changes = found.flatMap(({ model, change }) => (change ? [{ model, change }] : []));
     if (writes && modelsFile !== null && changes.length > 0) writeChanges(modelsFile, changes);

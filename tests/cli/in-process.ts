@@ -23,10 +23,12 @@ export async function runHere(
   commands: readonly CliCommand[],
   words: readonly string[],
   source: EnvSource = {},
-): Promise<Ran> {
+): Promise<Omit<Ran, 'said'>> {
   const { command, rest } = find(commands, words);
   const database = databaseOf(app, source);
-  return captured(async () => command.run({ ...parseCall(command, rest), database }));
+  const call = { ...parseCall(command, rest), database };
+  const { code, out } = await captured(async () => command.run(call));
+  return { code, out };
 }
 
 /** The same for a command that needs no database. */

@@ -9,6 +9,7 @@ import { modelsOf } from '#services/models/strategies.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
+import { commandLine } from '#tests/support/processes/processes.ts';
 import { runOnSettings } from './in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sevenfold-models-'));
@@ -126,4 +127,12 @@ test('models sync says what is missing or wrong before it asks for the list', as
   await expect(run(['sync'], nowhere)).rejects.toThrow(
     '127.0.0.1:1 cannot be reached; check the network and OPENROUTER_URL',
   );
+});
+
+test('a fault of the operator’s file is one line, and ends every command with 2', async () => {
+  const path = join(folder, 'faulty.json');
+  writeFileSync(path, JSON.stringify({ strategies: [{ id: 'fast', credits: 'sk-very-secret' }] }));
+  const ended = await commandLine({ MODELS_FILE: path }, 'models', 'list');
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toBe(`${path}: strategies "fast", credits must be number\n`);
 });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type {
@@ -52,6 +55,32 @@ describe('strategies and estimates', () => {
     expect(estimate).toMatchObject({ strategy: 'balanced', credits: 14, simulated: true });
     expect(estimate['cost']).toBeGreaterThan(0);
   });
+});
+
+test("the operator's file changes price, panel and names of a new run, and the version of its estimate", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sevenfold-operator-'));
+  const file = join(folder, 'models.json');
+  const changes = {
+    models: [{ id: 'gpt-6-luna', displayName: 'Luna' }],
+    strategies: [{ id: 'fast', credits: 9 }],
+  };
+  writeFileSync(file, JSON.stringify(changes));
+  const other = await createTestApp({ env: { MODELS_FILE: file } });
+  const { token } = await other.signUp();
+  const run = await other.data<Optimization>('/optimizations', {
+    token,
+    body: { ...question, strategy: 'fast' },
+  });
+  expect(run.credits.price).toBe(9);
+  expect(run.models.map(({ name }) => name)).toContain('Luna');
+  const { estimate } = await other.data<{ estimate: Record<string, unknown> }>(
+    '/optimizations/estimate',
+    { token, body: { strategy: 'fast', challengeText: question.challenge } },
+  );
+  expect(estimate).toMatchObject({ credits: 9, catalogue_version: loadCatalogue(file).version });
+  expect(estimate['catalogue_version']).not.toBe(loadCatalogue(null).version);
+  await other.close();
+  rmSync(folder, { recursive: true });
 });
 
 describe('creating a run', () => {

@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
+import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
 import { createCommand } from '#services/optimizations/create.ts';
 import { issue } from '#services/optimizations/commands.ts';
 import { parseInput } from '#services/platform/http/http.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import type { Person } from '#tests/support/app.ts';
@@ -134,6 +136,12 @@ describe('a run whose models answer', () => {
       const single = costMicros(data.usage, catalogue.priceOf(model, startedAt)) ?? 0;
       expect(Math.abs((data.costMicros ?? 0) - single * factor)).toBeLessThanOrEqual(factor - 1);
     }
+    const { out } = await runHere(council, optimizationCommands, ['optimizations', 'verify', id]);
+    expect(out).toContain(
+      factor === 1
+        ? 'costs were not checked: prices not stored with this run'
+        : 'ok   cost in micro-dollars',
+    );
   });
 
   test('the same question and strategy draw the same council', async () => {

@@ -7,7 +7,7 @@ import type { ProviderConnection, ProviderDefinition } from '#services/models/pr
 import { bearer, dataIds } from './listing.ts';
 import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.ts';
 
-export const openrouterUrl = 'https://openrouter.ai/api/v1';
+const openrouterUrl = 'https://openrouter.ai/api/v1';
 
 /** OpenRouter: one key for the models of all makers, by Chat Completions with members of its own. */
 export const openrouter: ProviderDefinition = {
