@@ -35,6 +35,7 @@ export function offersOf({
 }): readonly Offer[] {
   const priceAt = (provider: string, price: Offer['price']) => (isLocal(provider) ? free : price);
   const listed = catalogue.models.flatMap((entry) => {
+    if (entry.retiresAt !== null && entry.retiresAt <= at) return [];
     const place = placeOf(entry.id);
     const installed = local.find(({ remoteId }) => isNamed(remoteId, entry.remoteIds['ollama']));
     if (installed !== undefined && (place === null || place.simulated))
