@@ -14,8 +14,8 @@ import { modelsOf } from '#services/models/strategies.ts';
 import { panelsOf } from '#services/optimizations/panel.ts';
 import type { Panel, PanelDependencies } from '#services/optimizations/panel.ts';
 import { createRouter } from '#services/platform/http/http.ts';
-import { createPageFrame } from '#services/sandbox/page.ts';
-import type { Html } from '#services/sandbox/page.ts';
+import { createPageFrame } from '#services/platform/http/page-frame.ts';
+import type { Html } from '#services/platform/http/page-frame.ts';
 
 export type DevModelsOptions = PanelDependencies & {
   settings: RegistrySettings;

@@ -2,8 +2,8 @@ import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { loopbackNames } from '#services/platform/http/cors.ts';
-import { createPageFrame, wantsJson } from '#services/sandbox/page.ts';
-import type { Html } from '#services/sandbox/page.ts';
+import { createPageFrame, wantsJson } from '#services/platform/http/page-frame.ts';
+import type { Html } from '#services/platform/http/page-frame.ts';
 import type { CaughtMail, Mailbox } from './mailbox.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Stripe } from 'stripe';
-import type { Html } from '#services/sandbox/page.ts';
+import type { Html } from '#services/platform/http/page-frame.ts';
 import { detailsOf, sessionEmail } from '#services/sandbox/stripe/objects/checkout.ts';
 import { act, money, sandboxNote } from './words.ts';
 import type { World } from '#services/sandbox/stripe/world.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Stripe } from 'stripe';
-import type { Html } from '#services/sandbox/page.ts';
+import type { Html } from '#services/platform/http/page-frame.ts';
 import { mustId } from '#services/sandbox/stripe/objects/customers.ts';
 import type { FakeStripe } from '#services/sandbox/stripe/fake-stripe.ts';
 import { act, money, sandboxNote, time } from './words.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Stripe } from 'stripe';
-import type { Html } from '#services/sandbox/page.ts';
+import type { Html } from '#services/platform/http/page-frame.ts';
 import { mustId } from '#services/sandbox/stripe/objects/customers.ts';
 import { retrieveInvoice } from '#services/sandbox/stripe/objects/invoices.ts';
 import { act, money, sandboxNote, time } from './words.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
-import { createPageFrame } from '#services/sandbox/page.ts';
-import type { Html } from '#services/sandbox/page.ts';
+import { createPageFrame } from '#services/platform/http/page-frame.ts';
+import type { Html } from '#services/platform/http/page-frame.ts';
 
 /** The shared style of the pages of payments, and their words for money, times and states. */
 

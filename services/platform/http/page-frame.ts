@@ -5,7 +5,7 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** The frame of every page of the sandbox: no script, nothing loaded, one style. */
+/** The frame of every page under /dev: no script, nothing loaded, one style. */
 export type PageFrame = {
   document(title: string, main: Html): Html;
   /** `formOrigins`: where a form of the page may lead besides back to us. */
