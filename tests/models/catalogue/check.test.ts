@@ -12,7 +12,7 @@ import type { RegistrySettings } from '#services/models/registry.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { refusedKey, startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
-import { rawServer } from './raw-server.ts';
+import { rawServer } from '#tests/models/raw-server.ts';
 
 /** Keys, ids, answers and prices, against the sandbox and against servers that misbehave. */
 const catalogue = loadCatalogue(null);

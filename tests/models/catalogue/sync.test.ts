@@ -7,7 +7,7 @@ import { writeChanges } from '#services/models/catalogue/operator-file.ts';
 import { readOpenRouterList } from '#services/models/catalogue/openrouter-list.ts';
 import type { ListedModel } from '#services/models/catalogue/openrouter-list.ts';
 import { differences } from '#services/models/catalogue/sync.ts';
-import { rawServer } from './raw-server.ts';
+import { rawServer } from '#tests/models/raw-server.ts';
 
 const now = Date.parse('2026-11-23T12:00:00.000Z');
 const nowIso = new Date(now).toISOString();

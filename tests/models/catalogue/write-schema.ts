@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { catalogueFile } from '#services/models/catalogue.ts';
 
-/** `node services/start.mjs tests/models/write-schema.ts` writes the schema that editors check by. */
+/** `node services/start.mjs tests/models/catalogue/write-schema.ts` writes the schema that editors check by. */
 
 export function editorSchema(): unknown {
   return {
