@@ -32,7 +32,7 @@ test('a run at 8 tokens a second completes with every seat within the deadlines 
       status: 'completed',
       simulated: false,
       credits: { charged: 4, refunded: 0 },
-      result: { heading: 'recommendation', verified: 'two' },
+      result: { heading: 'recommendation', verified: 'self' },
     });
     expect(run.models.map(({ status }) => status)).toEqual(run.models.map(() => 'completed'));
     expect(all.flatMap((event) => ('reason' in event.data ? [event.data.reason] : []))).toEqual([
