@@ -509,6 +509,8 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'DELETE /api/recipes/:id': ownRecipe(),
 
   // --- this machine only ---
+  'GET /dev/models': { access: 'local', status: 200, sample: at('/../dev/models') },
+  'POST /dev/models': { access: 'local', status: 303, sample: at('/../dev/models') },
   'GET /dev/mail': { access: 'local', status: 503, sample: at('/../dev/mail') },
   'POST /dev/mail': { access: 'local', status: 503, sample: at('/../dev/mail') },
   'DELETE /dev/mail': { access: 'local', status: 503, sample: at('/../dev/mail') },

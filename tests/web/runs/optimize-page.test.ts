@@ -124,7 +124,7 @@ describe('the optimization form', () => {
     await expect.poll(() => type.inputValue()).toBe('hiring');
 
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
-    await page.getByText('Not available: no key serves gpt-6-astra.').waitFor();
+    await page.getByText('Not available. No model is available.').waitFor();
     await page.getByText('Not in this version: Duels of the two best answers.').waitFor();
     await page.getByLabel('Allow simulated models').check();
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isEnabled()).toBe(true);
@@ -197,6 +197,7 @@ describe('the estimate', () => {
         strategy: 'balanced',
         workflowType: 'business-optimization',
         challengeText: 'Should we raise our prices?',
+        allow_simulated: false,
       },
     ]);
   });

@@ -126,6 +126,31 @@ export function lineOf(number: number, change: Partial<Transaction> = {}): Trans
   };
 }
 
+/** Who sits, as far as a page shows it. */
+const panel = {
+  seats: [
+    {
+      seat: 'S1',
+      role: 'strategic',
+      model: 'gpt-6.1-terra',
+      name: 'GPT-6.1 Terra',
+      simulated: false,
+    },
+  ],
+  typical_seconds: 30,
+  available: true,
+  unavailable: null,
+  missing: [],
+  makers: 4,
+  copies: 0,
+  substitutions: [],
+  summary: 'All 7 seats as designed',
+  independence: [],
+  verdict: 'full',
+  providers: [{ name: 'OpenAI', simulated: false }],
+  simulated: false,
+} satisfies Partial<Strategy>;
+
 function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strategy {
   return {
     id,
@@ -141,27 +166,7 @@ function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strateg
     parallelExecution: true,
     recommended: id === 'balanced',
     credits: 14,
-    seats: [
-      {
-        seat: 'S1',
-        role: 'strategic',
-        model: 'gpt-6.1-terra',
-        name: 'GPT-6.1 Terra',
-        simulated: false,
-      },
-    ],
-    typical_seconds: 30,
-    available: true,
-    unavailable: null,
-    missing: [],
-    makers: 4,
-    copies: 0,
-    substitutions: [],
-    summary: 'All 7 seats as designed',
-    independence: [],
-    verdict: 'full',
-    providers: [{ name: 'OpenAI', simulated: false }],
-    simulated: false,
+    ...panel,
     not_in_this_version: [],
     ...change,
   };
@@ -228,14 +233,20 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
     }),
     'GET /api/optimizations': page([runOf(1)]),
     'GET /api/optimizations/usage': ok(usage),
-    'GET /api/optimizations/strategies': ok({ strategies }),
+    'GET /api/optimizations/strategies': ({ search }) =>
+      ok({
+        strategies: strategies.map((one) =>
+          search === '?allow_simulated=true'
+            ? { ...one, available: true, unavailable: null }
+            : one,
+        ),
+      }),
     'POST /api/optimizations/estimate': ok({
       estimate: {
         strategy: 'balanced',
         cost: 0.021,
         credits: 14,
-        typical_seconds: 30,
-        simulated: false,
+        ...panel,
         catalogue_version: '2026-11-20.0123abcd',
       },
     }),

@@ -5,7 +5,7 @@ import { creditsInWords, modelCost } from '#web/ui/text/figures.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import type { StrategyId } from './question/fields.ts';
 import { estimateQuery } from './queries.ts';
-import { typicalTime } from './strategy-words.ts';
+import { typicalTime, unavailableSentence } from './strategy-words.ts';
 
 /** Milliseconds without typing before a changed text is estimated. */
 const debounceMs = 500;
@@ -49,6 +49,7 @@ export function Estimate({
     );
   }
   if (!estimate.data) return <span>Estimate unavailable, price is {creditsInWords(credits)}</span>;
+  if (!estimate.data.available) return <span>{unavailableSentence(estimate.data)}</span>;
   const { cost, typical_seconds: seconds, simulated } = estimate.data;
   return (
     <span>
