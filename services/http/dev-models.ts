@@ -195,7 +195,7 @@ function sentenceOf(panel: Panel): Html {
 }
 
 function missing(additions: readonly Addition[], found: readonly LocalServer[]): Html {
-  return html`<h2>What a key would make real</h2>
+  return html`<h2>What one more key would change</h2>
     ${found.map(
       (server) =>
         html`<p>${server.found} answers on this machine. This line uses it:</p>

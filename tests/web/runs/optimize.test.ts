@@ -26,6 +26,7 @@ import {
 } from '#web/features/optimize/question/rows.ts';
 import { type StartCalls, startRun } from '#web/features/optimize/start.ts';
 import {
+  counted,
   destinationSentence,
   typicalTime,
   unavailableSentence,
@@ -498,6 +499,10 @@ describe('the words of a strategy', () => {
       'Your challenge, context, objectives and constraints are sent to OpenAI and my-ollama. ' +
         'The other models are simulated on this machine.',
     );
+  });
+
+  it('a model that sits several times is named once, with its number', () => {
+    expect(counted(['Terra', 'Luna', 'Terra'])).toBe('2 × Terra, Luna');
   });
 
   it('a strategy says why it is unavailable', () => {

@@ -236,9 +236,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
     'GET /api/optimizations/strategies': ({ search }) =>
       ok({
         strategies: strategies.map((one) =>
-          search === '?allow_simulated=true'
-            ? { ...one, available: true, unavailable: null }
-            : one,
+          search === '?allow_simulated=true' ? { ...one, available: true, unavailable: null } : one,
         ),
       }),
     'POST /api/optimizations/estimate': ok({

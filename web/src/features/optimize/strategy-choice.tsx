@@ -7,7 +7,7 @@ import { Checkbox } from '#web/ui/form/field.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
-import { typicalTime, unavailableSentence, verdictSentence } from './strategy-words.ts';
+import { counted, typicalTime, unavailableSentence, verdictSentence } from './strategy-words.ts';
 
 type Props = {
   strategies: readonly Strategy[];
@@ -115,12 +115,15 @@ function StrategyCard({
         {usable ? null : (
           <span className="font-medium text-warn">{unavailableSentence(strategy)}</span>
         )}
-        <span>{strategy.description}</span>
+        <span>
+          {strategy.substitutions.length > 0 ? 'By design: ' : ''}
+          {strategy.description}
+        </span>
         <span className="space-y-1">
           {roles.map((role) => (
             <span key={role} className="block">
               <span className={`font-semibold ${roleColours[role]}`}>{roleWords[role]}</span>{' '}
-              {strategy.models[role].join(', ')}
+              {counted(strategy.models[role])}
             </span>
           ))}
         </span>

@@ -10,6 +10,16 @@ function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
 }
 
+/** "3 × GPT-6.1 Terra, GPT-6 Luna": each name once, in the order of its first. */
+export function counted(names: readonly string[]): string {
+  return [...new Set(names)]
+    .map((name) => {
+      const count = names.filter((other) => other === name).length;
+      return count === 1 ? name : `${count} × ${name}`;
+    })
+    .join(', ');
+}
+
 /** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
   const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
