@@ -14,11 +14,9 @@ import { providerDefinitions } from '#services/models/provider-list.ts';
 import { openrouter } from '#services/models/providers/openrouter.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import type { Seating } from '#services/models/seating.ts';
-import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
 import { modelsOf } from '#services/models/strategies.ts';
-import type { Strategy } from '#services/models/strategies.ts';
-import { panelsOf } from '#services/optimizations/panel.ts';
+import { describePanel, panelSentence, usualPanels } from '#services/optimizations/panel.ts';
+import type { Panel } from '#services/optimizations/panel.ts';
 import { cheapestCredit } from '#services/payments/catalogue.ts';
 import { lanesOf } from '#services/models/waiting.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
@@ -42,27 +40,22 @@ const list: SettingsCommand = {
     const settings = { ...env, sandboxUrl: env.sandboxUrl ?? standIn };
     const registry = modelRegistry(settings, catalogue);
     const offers = await registry.offers();
-    const seatingOf = await seatings(env, catalogue, registry);
+    const seated = await panels(env, catalogue, registry);
     const named = call.positionals[0];
     if (named !== undefined) {
-      const strategy = catalogue.strategies.find(({ id }) => id === named);
-      if (!strategy)
+      const panel = seated.find(({ strategy }) => strategy.id === named);
+      if (!panel)
         throw new UsageError(
           `There is no such strategy; there are ${catalogue.strategies.map(({ id }) => id).join(', ')}`,
         );
-      const seating = seatingOf(strategy);
-      printResult(call, documentOf(strategy, seating), seatLines(seating));
-      return seating.unavailable === null ? 0 : 1;
+      printResult(call, documentOf(panel, catalogue), seatLines(panel));
+      return panel.unavailable === null ? 0 : 1;
     }
-    const seated = catalogue.strategies.map((strategy) => ({
-      strategy,
-      seating: seatingOf(strategy),
-    }));
     printResult(
       call,
       {
         models: offers,
-        strategies: seated.map(({ strategy, seating }) => documentOf(strategy, seating)),
+        strategies: seated.map((panel) => documentOf(panel, catalogue)),
       },
       [
         ...table([
@@ -70,20 +63,20 @@ const list: SettingsCommand = {
           ...missingRows(catalogue, offers),
         ]),
         '',
-        ...table(seated.map(({ strategy, seating }) => [strategy.id, stateOf(seating)])),
+        ...table(seated.map((panel) => [panel.strategy.id, panelSentence(panel)])),
       ],
     );
     return 0;
   },
 };
 
-/** Of a question of the usual length. */
-async function seatings(
+/** Every strategy with a question of the usual length. */
+async function panels(
   { mode, substituteModels, compatibleEndpoints }: Env,
   catalogue: Catalogue,
   registry: ModelRegistry,
-): Promise<(strategy: Strategy) => Seating> {
-  const panelOf = await panelsOf({
+): Promise<Panel[]> {
+  return usualPanels({
     catalogue,
     registry,
     // Without the database, what calls took here is not known.
@@ -92,31 +85,18 @@ async function seatings(
     substituteModels,
     creditUsd: cheapestCredit,
   });
-  return (strategy) => panelOf({ strategy, challengeCharacters: 2000, allowSimulated: false });
 }
 
-function documentOf({ id }: Strategy, seating: Seating): object {
-  return { strategy: id, ...seating, card: cardSentence(seating) };
+function documentOf(panel: Panel, catalogue: Catalogue): object {
+  return { strategy: panel.strategy.id, ...describePanel(panel, catalogue) };
 }
 
-function stateOf(seating: Seating): string {
-  if (seating.unavailable !== null) return `not available: ${seating.unavailable.reason}`;
-  const { seats } = seating;
-  const simulated = seats.filter(({ offer }) => offer.simulated).length;
-  return [
-    simulated === 0 ? cardSentence(seating) : `${simulated} of ${seats.length} seats simulated`,
-    independenceSentence(seating),
-  ]
-    .filter((sentence) => sentence !== null)
-    .join('. ');
-}
-
-function seatLines(seating: Seating): string[] {
+function seatLines(seating: Panel): string[] {
   const reasonOf = (code: string) =>
     seating.substitutions.find(({ seat: changed }) => changed === code)?.reason ?? '';
   const codes = new Set(seating.seats.map(({ seat: code }) => code));
   return [
-    stateOf(seating),
+    panelSentence(seating),
     ...table(
       seating.seats.map(({ seat: code, role, offer }) => [
         code,
@@ -187,16 +167,12 @@ const check: SettingsCommand = {
     const registry = modelRegistry(settings, catalogue);
     const connected = connectedProviders(settings, registry);
     const offers = await registry.offers();
-    const seatingOf = await seatings(env, catalogue, registry);
+    const seated = await panels(env, catalogue, registry);
     const { providers, faults } = await checkModels({
       catalogue,
       connected,
       offers,
-      seated: new Set(
-        catalogue.strategies.flatMap((strategy) =>
-          everyModel(seatingOf(strategy)).map(({ offer }) => offer.model),
-        ),
-      ),
+      seated: new Set(seated.flatMap((panel) => everyModel(panel).map(({ offer }) => offer.model))),
       wanted: new Set(catalogue.strategies.flatMap(modelsOf)),
       now: Date.now(),
     });

@@ -9,9 +9,8 @@ import type { LocalServer } from '#services/models/local-servers.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import type { ModelRegistry, RegistrySettings } from '#services/models/registry.ts';
-import { cardSentence } from '#services/models/seating/words.ts';
 import { modelsOf } from '#services/models/strategies.ts';
-import { panelsOf } from '#services/optimizations/panel.ts';
+import { panelSentence, usualPanels } from '#services/optimizations/panel.ts';
 import type { Panel, PanelDependencies } from '#services/optimizations/panel.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import { createPageFrame } from '#services/platform/http/page-frame.ts';
@@ -38,7 +37,7 @@ export function devModels(options: DevModelsOptions) {
   const pages = createRouter();
   pages.get('/models', async (context) => {
     const [panels, additions, found] = await Promise.all([
-      panelsOf(options).then((panelOf) => panelsWith(options, panelOf)),
+      usualPanels(options),
       additionsOf(options),
       findLocalServers({
         ollamaUrl: settings.ollamaUrl,
@@ -58,8 +57,7 @@ export function devModels(options: DevModelsOptions) {
 
 async function check(options: DevModelsOptions, connected: readonly Connected[]) {
   const { catalogue, registry, clock } = options;
-  const panelOf = await panelsOf(options);
-  const seated = panelsWith(options, panelOf).flatMap((panel) =>
+  const seated = (await usualPanels(options)).flatMap((panel) =>
     everyModel(panel).map(({ offer }) => offer.model),
   );
   return checkModels({
@@ -70,16 +68,6 @@ async function check(options: DevModelsOptions, connected: readonly Connected[])
     wanted: new Set(catalogue.strategies.flatMap(modelsOf)),
     now: clock(),
   });
-}
-
-/** Every strategy for a question of the usual length. */
-function panelsWith(
-  { catalogue }: Pick<PanelDependencies, 'catalogue'>,
-  panelOf: Awaited<ReturnType<typeof panelsOf>>,
-): Panel[] {
-  return catalogue.strategies.map((strategy) =>
-    panelOf({ strategy, challengeCharacters: 2000, allowSimulated: false }),
-  );
 }
 
 // ── what is missing ─────────────────────────────────────────────────────────────────────────────
@@ -101,8 +89,8 @@ async function additionsOf(options: DevModelsOptions): Promise<Addition[]> {
     missingKeys.map(async ({ name, displayName, keyVariable }) => {
       const providerKeys = { ...settings.providerKeys, [name]: 'a key' };
       const registry = modelRegistry({ ...settings, providerKeys }, catalogue);
-      const panelOf = await panelsOf({ ...options, registry });
-      return { displayName, line: `${keyVariable}=…`, panels: panelsWith(options, panelOf) };
+      const panels = await usualPanels({ ...options, registry });
+      return { displayName, line: `${keyVariable}=…`, panels };
     }),
   );
 }
@@ -179,19 +167,9 @@ function strategies(panels: readonly Panel[]): Html {
       ${panels.map(
         (panel) =>
           html`<dt>${panel.strategy.name}</dt>
-            <dd>${sentenceOf(panel)}</dd>`,
+            <dd class="${panel.unavailable === null ? '' : 'warn'}">${panelSentence(panel)}</dd>`,
       )}
     </dl>`;
-}
-
-function sentenceOf(panel: Panel): Html {
-  if (panel.unavailable !== null)
-    return html`<span class="warn">Not available. ${panel.unavailable.reason}</span>`;
-  const simulated = panel.seats.filter(({ offer }) => offer.simulated).length;
-  return simulated === panel.seats.length
-    ? html`Simulated`
-    : html`${simulated === 0 ? '' : `${simulated} of ${panel.seats.length} seats simulated. `}
-      ${cardSentence(panel)}`;
 }
 
 function missing(additions: readonly Addition[], found: readonly LocalServer[]): Html {
@@ -208,7 +186,9 @@ function missing(additions: readonly Addition[], found: readonly LocalServer[]):
             ${addition.panels.map(
               (panel) =>
                 html`<dt>${panel.strategy.name}</dt>
-                  <dd>${sentenceOf(panel)}</dd>`,
+                  <dd class="${panel.unavailable === null ? '' : 'warn'}">
+                    ${panelSentence(panel)}
+                  </dd>`,
             )}
           </dl>`,
     )}

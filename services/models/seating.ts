@@ -4,13 +4,7 @@ import type { Offer } from './offer.ts';
 import { brokenBounds } from './seating/bounds.ts';
 import type { LiftedBounds } from './seating/bounds.ts';
 import { nearestEffort, tiersAbove } from './seating/choice.ts';
-import {
-  brokenRules,
-  copiesOf,
-  isSelfVerified,
-  seatsByMaker,
-  verdictOf,
-} from './seating/independence.ts';
+import { brokenRules, copiesOf, seatsByMaker, verdictOf } from './seating/independence.ts';
 import type { Verdict } from './seating/independence.ts';
 import { seatPanel } from './seating/panel.ts';
 import type { SeatWish, Taken } from './seating/panel.ts';
@@ -27,13 +21,13 @@ import { listed } from './seating/words.ts';
  */
 
 export type SeatingSettings = {
-  mode: 'local' | 'production';
   /** Whether a model may stand in for a wanted one. */
   substitute: boolean;
   /** Of everything that the person wrote. */
   challengeCharacters: number;
   /** USD for a credit in the cheapest package. */
   packagePrice: number;
+  /** Local mode lifts both. */
   lifted: LiftedBounds;
 };
 
@@ -53,13 +47,9 @@ export type Seating = Omit<PricedCouncil<Placed>, 'seats'> & {
   minFamilies: number;
   /** Rules of the design that this council breaks, one sentence each. */
   independence: readonly string[];
-  /** A verifier is the model that wrote. */
-  selfVerified: boolean;
   verdict: Verdict;
   /** Micro-dollars; null with an unknown price. */
   estimate: number | null;
-  /** 0–1: what is left, after the models, of the price at the cheapest package; null with an unknown price. */
-  margin: number | null;
   /** `missing` has the ids of wanted models that nothing offers. */
   unavailable: null | { reason: string; missing: readonly string[] };
 };
@@ -123,10 +113,8 @@ export function seat(
   const price = strategy.credits * settings.packagePrice * 1e6;
   const lowered = panel.filter(isLower).map(({ wish }) => wish.seat);
   const makers = seatsByMaker(seats);
-  const broken =
-    settings.mode === 'local'
-      ? []
-      : brokenBounds(council, { lowered: lowered.length, estimate, price }, settings.lifted);
+  const figures = { lowered: lowered.length, estimate, price };
+  const broken = brokenBounds(council, figures, settings.lifted);
   return {
     ...council,
     substitutions,
@@ -135,10 +123,8 @@ export function seat(
     copies: copiesOf(seats),
     minFamilies: minFamiliesOf(strategy, makers),
     independence: brokenRules(strategy, seats, roles),
-    selfVerified: isSelfVerified(roles),
     verdict: verdictOf(seats.length, reviewsPerSeat),
     estimate,
-    margin: estimate === null ? null : 1 - estimate / price,
     unavailable: broken.length === 0 ? null : { reason: broken.join(' '), missing },
   };
 }
@@ -160,13 +146,13 @@ function wantedModels(strategy: WantedPanel): string[] {
   return [...new Set(uses.map(({ model }) => model))];
 }
 
-/** In production a model without a known price stands in for another only where nothing else can. */
+/** Under the price bound a model without a known price stands in only where nothing else can. */
 function usable(
   offers: readonly Offer[],
   wanted: readonly string[],
-  { mode, lifted }: SeatingSettings,
+  { lifted }: SeatingSettings,
 ): readonly Offer[] {
-  if (mode === 'local' || lifted.price) return offers;
+  if (lifted.price) return offers;
   const priced = offers.filter(({ model, price }) => price !== null || wanted.includes(model));
   return priced.length > 0 ? priced : offers;
 }
@@ -219,10 +205,8 @@ function nobody(strategy: WantedPanel, unavailable: Seating['unavailable']): Sea
     copies: [],
     minFamilies: 1,
     independence: [],
-    selfVerified: false,
     verdict: verdictOf(strategy.panel.length, strategy.reviewsPerSeat),
     estimate: null,
-    margin: null,
     unavailable,
   };
 }

@@ -139,7 +139,6 @@ export async function createCommand(
       seating: {
         substitutions: panel.substitutions,
         independence: independenceOf(panel),
-        verdict: panel.verdict,
       },
       seed: seats.every((one) => one.simulated)
         ? simulatedRunSeed(sandboxSeed, challenge, strategy.id)

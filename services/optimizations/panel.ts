@@ -61,11 +61,10 @@ export async function panelsOf({
   return ({ strategy, challengeCharacters, allowSimulated }) => {
     const offered = mayBeSimulated(allowSimulated) ? offers : real;
     const seating = seat(strategy, offered, catalogue.modelOf, {
-      mode: isLocal ? 'local' : 'production',
       substitute: substituteModels,
       challengeCharacters,
       packagePrice: creditUsd,
-      lifted: strategy.lifted,
+      lifted: isLocal ? { seats: true, price: true } : strategy.lifted,
     });
     return withWaiting(strategy, seating, lanes);
   };
@@ -134,6 +133,21 @@ export function describePanel(panel: Panel, catalogue: Catalogue): PanelFacts {
     independence: independenceOf(panel),
     verdict,
   };
+}
+
+/** A panel in one line, for operators. */
+export function panelSentence(panel: Panel): string {
+  if (panel.unavailable !== null) return `Not available. ${panel.unavailable.reason}`;
+  if (panel.seats.some(({ offer }) => offer.simulated)) return 'Simulated';
+  return [cardSentence(panel), ...independenceOf(panel).slice(0, 1)].join('. ');
+}
+
+/** Every strategy with a question of the usual length. */
+export async function usualPanels(dependencies: PanelDependencies): Promise<Panel[]> {
+  const panelOf = await panelsOf(dependencies);
+  return dependencies.catalogue.strategies.map((strategy) =>
+    panelOf({ strategy, challengeCharacters: 2000, allowSimulated: false }),
+  );
 }
 
 /** The sentence about copies first, then each rule of the design that the panel breaks. */

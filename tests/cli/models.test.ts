@@ -97,7 +97,7 @@ test('models list of a strategy names each seat with the reason of its substitut
   const fixed = { OPENAI_API_KEY: 'sk-very-secret', SUBSTITUTE_MODELS: 'false' };
   const refused = await run(['list', 'fast'], fixed);
   expect(refused.code).toBe(1);
-  expect(refused.out).toMatch(/^not available: This strategy needs .*Mistral Medium 3\.5/);
+  expect(refused.out).toMatch(/^Not available. This strategy needs .*Mistral Medium 3\.5/);
   await expect(run(['list', 'slow'], fixed)).rejects.toThrow('There is no such strategy');
 });
 

@@ -68,12 +68,6 @@ function brokenByVerifiers(writer: Placed, pair: readonly Placed[]): string[] {
   return broken;
 }
 
-export function isSelfVerified({ synthesizers, verifiers }: Roles): boolean {
-  return verifiers.some((pair, index) =>
-    pair.some(({ offer }) => offer.model === synthesizers[index]!.offer.model),
-  );
-}
-
 export type Verdict = 'full' | 'order_only' | 'may_stay_open';
 
 /** The council's metric names a clear winner only from so many comparisons of the first two answers. */

@@ -13,7 +13,7 @@ export type Cause = 'missing' | 'too_small' | 'not_independent';
 const causes: Readonly<Record<Cause, string>> = {
   missing: 'is not available',
   too_small: 'cannot hold a question of this length',
-  not_independent: 'would not be independent here',
+  not_independent: 'already has another part in this council',
 };
 
 const places: Readonly<Record<Exclude<Found, 'wanted'>, string>> = {
@@ -47,7 +47,7 @@ export function cardSentence({ seats, substitutions }: CardFacts): string {
       ? `All ${seats.length} seats as designed`
       : `${seats.length - changed} of ${seats.length} seats as designed, ${changed} substituted`;
   if (roles.length === 0) return panel;
-  return `${panel}; also substituted: ${roles.length > 2 ? `${roles.length} other roles` : listed(roles)}`;
+  return `${panel}; also substituted: ${roles.length > 2 ? `${roles.length} of the 8 other roles` : listed(roles)}`;
 }
 
 /** Null when the panel is independent enough for its agreement to say something. */
@@ -56,16 +56,10 @@ export function independenceSentence({ seats, makers }: CardFacts): string | nul
   return makers < independent.makers || models < independent.models ? copiesSentence : null;
 }
 
-/** Under the answer; null where another model than the writer checks it. */
-export function verificationSentence({ selfVerified }: CardFacts): string | null {
-  return selfVerified ? 'Checked by the model that wrote it' : null;
-}
-
 type CardFacts = {
   seats: readonly { seat: string; offer: { model: string } }[];
   substitutions: readonly { seat: string }[];
   makers: number;
-  selfVerified: boolean;
 };
 
 /** "A", "A and B", "A, B and C". */

@@ -163,18 +163,31 @@ function models(run: Optimization): string {
           `| ${cell(model.seat)} | ${cell(model.name)} | ${cell(model.status)} | ${cell(model.costCents)} | ${cell(model.latencyMs)} |`,
       ),
     ].join('\n'),
+    ...standIns(run),
     money(run),
   ].join('\n\n');
 }
 
-function money({ cost, cost_is_minimum: isMinimum, credits }: Optimization): string {
+/** How the panel differs from the design. */
+function standIns({ council: { seating } }: Optimization): string[] {
+  if (seating === null) return [];
+  const lines = [
+    ...seating.substitutions.map(({ seat, reason }) => `${seat}: ${reason}`),
+    ...seating.independence,
+  ];
+  return lines.length === 0 ? [] : [lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n')];
+}
+
+function money(run: Optimization): string {
+  const { cost, cost_is_minimum: isMinimum, credits } = run;
   const dollars = cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}$${cost.toFixed(3)}`;
   const back = credits.refunded ?? 0;
   const charged =
     credits.charged === null
       ? ''
       : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
-  return `The models cost ${dollars}.${charged}`;
+  const isSimulated = run.simulated_seats === run.models.length;
+  return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}.${charged}`;
 }
 
 function section(title: string, lines: readonly string[]): string {

@@ -70,7 +70,6 @@ export type RoundView = {
   /** Absent when no draft of this round was checked. */
   checks?: DraftChecks;
   verdict: 'accept' | 'repair' | 'other_synthesizer' | 'fallback' | null;
-  verified: 'two' | 'one' | 'none' | null;
   failed: readonly string[];
 };
 
@@ -293,8 +292,8 @@ export function patchOf(
     case 'DraftChecked':
       return round(event.data.round, { checks: event.data.checks });
     case 'SynthesisJudged': {
-      const { verdict, verified, failed } = event.data;
-      return round(event.data.round, { verdict, verified, failed });
+      const { verdict, failed } = event.data;
+      return round(event.data.round, { verdict, failed });
     }
     case 'RunConcluded':
       return { stage: 'settling', conclusion: event.data };
@@ -440,7 +439,7 @@ function call(
 }
 
 function round(number: number, change: Partial<RoundView>): RunPatch {
-  const whole = change.checks ? { verdict: null, verified: null, failed: [] } : {};
+  const whole = change.checks ? { verdict: null, failed: [] } : {};
   return { rounds: { [number]: { ...whole, ...change } } };
 }
 

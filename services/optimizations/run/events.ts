@@ -66,7 +66,6 @@ export type SeatingFacts = {
     reason: string;
   }[];
   independence: readonly string[];
-  verdict: 'full' | 'order_only' | 'may_stay_open';
 };
 
 /** All other input of a run's decisions besides the panel, fixed when it is created. */

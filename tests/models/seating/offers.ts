@@ -93,10 +93,15 @@ const localModels: readonly Offer[] = (
   }),
 );
 
+/** Bounds that are lifted, by mode. */
+export const bounds = {
+  local: { seats: true, price: true },
+  production: { seats: false, price: false },
+} as const;
+
 export const settings: SeatingSettings = {
-  mode: 'local',
   substitute: true,
   challengeCharacters: 2000,
   packagePrice: 0.375,
-  lifted: { seats: false, price: false },
+  lifted: bounds.local,
 };

@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
-import {
-  cardSentence,
-  independenceSentence,
-  verificationSentence,
-} from '#services/models/seating/words.ts';
-import { catalogue, offersOf, settings, vendors } from './offers.ts';
+import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
+import { bounds, catalogue, offersOf, settings, vendors } from './offers.ts';
 import type { Connected } from './offers.ts';
 
 /** Every strategy with everything that a person may have connected, as a table to read. */
 
-type Row = { has: Connected; strategy: string; local: Seating; production: Seating };
+type Row = {
+  has: Connected;
+  strategy: string;
+  credits: number;
+  local: Seating;
+  production: Seating;
+};
 
 const subsets: Connected[] = [0, 1, 2, 7].flatMap((ollama) =>
   Array.from({ length: 2 ** 6 }, (_, bits) => ({
@@ -25,9 +27,10 @@ const subsets: Connected[] = [0, 1, 2, 7].flatMap((ollama) =>
 const rows: Row[] = catalogue.strategies.flatMap((strategy) =>
   subsets.map((has) => {
     const offers = offersOf(has);
-    const seated = (mode: 'local' | 'production') =>
-      seat(strategy, offers, catalogue.modelOf, { ...settings, mode });
-    return { has, strategy: strategy.id, local: seated('local'), production: seated('production') };
+    const seated = (mode: keyof typeof bounds) =>
+      seat(strategy, offers, catalogue.modelOf, { ...settings, lifted: bounds[mode] });
+    const { id, credits } = strategy;
+    return { has, strategy: id, credits, local: seated('local'), production: seated('production') };
   }),
 );
 
@@ -50,7 +53,13 @@ function panelOf({ seats, substitutions, lowered }: Seating): string {
     .join(' / ');
 }
 
-function line({ local, production }: Row): string {
+/** What is left, after the models, of the price at the cheapest package. */
+function marginOf({ estimate }: Seating, credits: number): string {
+  if (estimate === null) return '';
+  return `${Math.floor((1 - estimate / (credits * settings.packagePrice * 1e6)) * 100)} %`;
+}
+
+function line({ local, production, credits }: Row): string {
   if (local.seats.length === 0) return local.unavailable?.reason ?? '';
   const { extractors, synthesizers, verifiers, independence } = local;
   return [
@@ -59,11 +68,9 @@ function line({ local, production }: Row): string {
     `makers ${local.makers}, copies ${local.copies.length}, lowered ${local.lowered.length}, families ${local.minFamilies}, reviews ${local.reviewsPerSeat}, rules broken ${independence.length}`,
     local.verdict,
     local.estimate === null ? 'price unknown' : `$${(local.estimate / 1e6).toFixed(3)}`,
-    local.margin === null ? '' : `${Math.floor(local.margin * 100)} %`,
+    marginOf(local, credits),
     production.unavailable?.reason ?? 'in production too',
-    [cardSentence(local), independenceSentence(local), verificationSentence(local)]
-      .filter((one) => one !== null)
-      .join(' + '),
+    [cardSentence(local), independenceSentence(local)].filter((one) => one !== null).join(' + '),
   ].join(' | ');
 }
 

@@ -37,6 +37,6 @@ export function PanelNote({
 export function RunPanelNote({ view }: { view: Pick<RunView, 'seating'> }): ReactNode {
   if (view.seating === null) return null;
   const count = view.seating.substitutions.length;
-  const summary = `${count} ${count === 1 ? 'model stands' : 'models stand'} in for another`;
+  const summary = `${count} ${count === 1 ? 'place has' : 'places have'} a substitute`;
   return <PanelNote {...view.seating} summary={count === 0 ? null : summary} />;
 }

@@ -59,6 +59,8 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
   const textFor = (request: Request, material: Material): string => {
     const { seed, model, schemaName } = request;
     switch (schemaName) {
+      case 'check':
+        return '{"ok":true}';
       case 'verification':
         return JSON.stringify(writeVerification(material));
       case 'claim_ledger':

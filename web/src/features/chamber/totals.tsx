@@ -25,7 +25,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
       <Tile label="Models completed" value={`${totals.completed} of ${totals.seats}`} />
       <Tile label="Elapsed" value={elapsed === null ? '--' : duration(elapsed)} />
       <Tile
-        label="Total cost"
+        label={totals.isSimulated ? 'Total cost if real' : 'Total cost'}
         value={`${totals.costIsMinimum && totals.cost !== null ? 'at least ' : ''}${modelCost(totals.cost)}`}
         detail={totals.credits}
       />
@@ -58,6 +58,7 @@ function totalsOf({ view }: RunState) {
     startedAt: view.startedAt,
     endedAt: view.endedAt,
     cost: run.cost,
+    isSimulated: run.simulated_seats === view.seats.length,
     costIsMinimum: run.cost_is_minimum,
     credits: creditWords(run.credits),
     usualSeconds: usualSeconds(view),

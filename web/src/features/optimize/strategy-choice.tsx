@@ -7,7 +7,13 @@ import { Checkbox } from '#web/ui/form/field.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
-import { counted, typicalTime, unavailableSentence, verdictSentence } from './strategy-words.ts';
+import {
+  counted,
+  modelsInWords,
+  typicalTime,
+  unavailableSentence,
+  verdictSentence,
+} from './strategy-words.ts';
 
 type Props = {
   strategies: readonly Strategy[];
@@ -136,7 +142,7 @@ function StrategyCard({
         <span className="mt-auto">
           {[
             typicalTime(strategy.typical_seconds),
-            `${strategy.seats.length} models`,
+            modelsInWords(strategy),
             strategy.biasDetection ? 'bias detection' : 'no bias detection',
             strategy.parallelExecution ? 'in parallel' : 'one after the other',
           ].join(' · ')}

@@ -20,14 +20,25 @@ export function counted(names: readonly string[]): string {
     .join(', ');
 }
 
+/** "7 models"; with copies "7 answers of 2 models by 1 maker". */
+export function modelsInWords({ seats, copies, makers }: Strategy): string {
+  if (copies === 0) return `${seats.length} models`;
+  const models = new Set(seats.map(({ model }) => model)).size;
+  const each = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+  return `${seats.length} answers of ${each(models, 'model')} by ${each(makers, 'maker')}`;
+}
+
 /** Which providers receive the text of a question, in a sentence or two. */
 export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
   const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
   const hasSimulated = providers.some(({ simulated }) => simulated);
   if (real.length === 0) {
-    return 'The models of this run are simulated on this machine: your text is sent to no provider.';
+    return 'The models of this run are simulated on this machine: a prepared case answers, whose question may be another than yours, and your text is sent to no provider.';
   }
-  const sent = `Your challenge, context, objectives and constraints are sent to ${inWords(real)}.`;
+  const passedOn = real.includes('OpenRouter')
+    ? ' OpenRouter passes them on to the makers of its models.'
+    : '';
+  const sent = `Your challenge, context, objectives and constraints are sent to ${inWords(real)}.${passedOn}`;
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
