@@ -25,7 +25,10 @@ const seat = v.strictObject({
   effort: v.optional(v.nullable(effort), null),
 });
 
-const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(1000));
+/** Nobody waits longer for an answer. */
+export const longestRunMs = 3 * 3_600_000;
+
+const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(1000), v.maxValue(longestRunMs));
 
 export const strategy = v.strictObject({
   id: v.picklist(strategyIds),

@@ -1,6 +1,7 @@
 import { isOnThisMachine } from '#services/platform/process/env.ts';
 import type { CompatibleEndpoint } from '#services/platform/process/env.ts';
 import { displayNameOf } from './provider-list.ts';
+import { longestRunMs } from './strategies.ts';
 import type { Strategy } from './strategies.ts';
 
 /**
@@ -86,9 +87,6 @@ export type Waiting =
 
 /** A call may take so much longer than `secondsPerCall`, on average over its stage. */
 const slack = 1.5;
-
-/** Nobody waits longer for an answer. */
-export const longestRunMs = 3 * 3_600_000;
 
 /**
  * The deadlines of a run, long enough for every call to wait for its place. A stage that waiting

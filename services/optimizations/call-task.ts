@@ -17,6 +17,7 @@ import type { CommandDependencies } from './commands.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { fieldsOfPrompt, prepareCall, TextErased } from './prompts/calls.ts';
 import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
+import { readReply } from './prompts/read-reply.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
@@ -160,7 +161,7 @@ async function answerOf(dependencies: CallDependencies, run: OpenRun, call: Call
     const reply = await streamReply(dependencies, run, call, prepared);
     cost = { usage: reply.usage, billedCost: reply.billedCost };
     if (reply.finish === 'length') return failed('truncated', cost);
-    const checked = prepared.check(reply.text);
+    const checked = prepared.check(await readReply(reply.text));
     if (!checked.ok) {
       dependencies.log.warn(
         { run_id: run.runId, seat: call.slot, model: call.model, reason: checked.reason },

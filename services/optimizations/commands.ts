@@ -13,6 +13,7 @@ import { streamOf } from './run/events.ts';
 import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
+import { everyModel } from './run/slots.ts';
 import type { RunState } from './run/state.ts';
 
 /**
@@ -101,7 +102,7 @@ export async function startRun(
 ): Promise<RunState> {
   const seatable =
     !('seats' in state) ||
-    state.seats.every(
+    everyModel(state).every(
       ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
     );
   const waitMs = await readWait(dependencies.pool, state);

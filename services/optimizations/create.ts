@@ -7,7 +7,7 @@ import { isFree, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
-import { longestRunMs } from '#services/models/waiting.ts';
+import { longestRunMs } from '#services/models/strategies.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { simulatedRunSeed } from '#services/platform/seeded.ts';

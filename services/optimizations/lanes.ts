@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
-import { hours, lanesOf, longestRunMs, measuredSeconds, waitMs } from '#services/models/waiting.ts';
+import { longestRunMs } from '#services/models/strategies.ts';
+import { hours, lanesOf, measuredSeconds, waitMs } from '#services/models/waiting.ts';
 import type { Endpoint, Lanes } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { callsLeft } from './run/lanes.ts';

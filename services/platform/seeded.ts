@@ -6,7 +6,11 @@ import { createHmac } from 'node:crypto';
  * reveals nothing about another.
  */
 
-/** A whole number from 0 up to, not including, `bound` (at most 2^32), without modulo bias. */
+/**
+ * A whole number from 0 up to, not including, `bound`, without modulo bias.
+ *
+ * @throws RangeError for a bound that is no integer from 1 to 2^32
+ */
 export function seededInteger(seed: string, purpose: string, bound: number): number {
   return draws(seed, purpose)(bound);
 }
@@ -96,6 +100,8 @@ function digest(seed: string, parts: readonly (string | number)[]): Buffer {
 function draws(seed: string, purpose: string): (bound: number) => number {
   let counter = 0;
   return (bound) => {
+    if (!Number.isInteger(bound) || bound < 1 || bound > 2 ** 32)
+      throw new RangeError(`Not a bound of a draw: ${bound}`);
     const fair = 2 ** 32 - (2 ** 32 % bound);
     for (;;) {
       const drawn = digest(seed, [purpose, counter]).readUInt32BE(0);

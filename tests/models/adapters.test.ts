@@ -347,6 +347,8 @@ describe.each(providerCases.map((each) => [each.name, each] as const))('%s', (_n
       'auth',
     ],
     ['{"error":{"code":"model_not_found","type":"invalid_request_error"}}', 400, 'unknown_model'],
+    ['{"error":{"code":"constructor","type":"toString"}}', 402, 'billing'],
+    ['{"error":{"code":"__proto__","type":"invalid_api_key"}}', 400, 'auth'],
     [
       '{"error":{"code":"content_policy_violation","type":"invalid_request_error"}}',
       400,

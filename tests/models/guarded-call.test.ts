@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { guardedCall, replyCharacters } from '#services/models/transport/guarded-call.ts';
 import type { OpenCall } from '#services/models/transport/guarded-call.ts';
+import { classOfStatus, failureOf } from '#services/models/transport/guarded-fetch.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelPart } from '#services/models/model.ts';
 import { localPatience, patienceWith } from '#services/models/transport/silence.ts';
@@ -27,6 +28,15 @@ async function textOf(parts: () => AsyncIterable<ModelPart>): Promise<string> {
     if (part.type === 'reply') return part.reply.text;
   return '';
 }
+
+test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+  'an error that names %s, which every object has, keeps the class of its status',
+  (word) => {
+    expect(classOfStatus(503, word)).toBe('unavailable');
+    const error = Object.assign(new Error('broken'), { code: word, type: word, status: 429 });
+    expect(failureOf('A provider', error).failure).toBe('rate_limited');
+  },
+);
 
 describe('a call that is silent', () => {
   const replied = replyOf('Lease it.');

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import {
-  hours,
-  lanesOf,
-  longestRunMs,
-  measuredSeconds,
-  waitingFor,
-} from '#services/models/waiting.ts';
+import { longestRunMs } from '#services/models/strategies.ts';
+import { hours, lanesOf, measuredSeconds, waitingFor } from '#services/models/waiting.ts';
 import type { Deadlines, Lane, Lanes, Waiting } from '#services/models/waiting.ts';
 import { callsByStage } from '#services/optimizations/run/lanes.ts';
 import type { CalledModels } from '#services/optimizations/run/lanes.ts';

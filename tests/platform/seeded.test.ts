@@ -58,4 +58,12 @@ describe('a seeded integer', () => {
       }),
     );
   });
+
+  it.each([NaN, Infinity, 0, -1, 1.5, 2 ** 32 + 1])('a bound of %d is refused', (bound) => {
+    expect(() => seededInteger('s', 'x', bound)).toThrow(RangeError);
+  });
+
+  it('the largest bound is 2^32', () => {
+    expect(seededInteger('s', 'x', 2 ** 32)).toBeLessThan(2 ** 32);
+  });
 });

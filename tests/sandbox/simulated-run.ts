@@ -78,14 +78,15 @@ export function simulate(
   const labelSeed = options.labelSeed ?? runSeed;
   const ask = (slot: string, model: string, prompt: (delimiter: string) => StagePrompt) => {
     const { system, prompt: text, schema } = prompt(dataDelimiter(runSeed, slot, 1));
-    return answer({
+    const reply = answer({
       provider: 'any',
       model: copiesOf ?? model,
       system,
       prompt: text,
       schemaName: schema?.name ?? null,
       seed,
-    }).text;
+    });
+    return { value: JSON.parse(reply.text) as unknown, isRepaired: false };
   };
   const seats: Seat[] = panel.map((seat) => ({
     ...seat,

@@ -112,7 +112,7 @@ function classOfStreamError(error: unknown): FailureClass | null {
   if (!(error instanceof Error)) return null;
   const { code, type, status, error: body } = error as Error & Record<string, unknown>;
   const words = [code, type, errorTypeIn(body)].filter((word) => typeof word === 'string');
-  const word = words.find((each) => each.toLowerCase() in classOfCode);
+  const word = words.find((each) => classOfCode.has(each.toLowerCase()));
   if (word !== undefined) return classOfStatus(0, word);
   const number = [status, code].find((each) => typeof each === 'number' && each >= 400);
   return typeof number === 'number' ? classOfStatus(number, null) : null;
@@ -127,7 +127,7 @@ const streamError = v.object({ metadata: v.object({ error_type: v.string() }) })
 
 /** The class of an HTTP status, refined by the vendor's own word where the status alone misleads. */
 export function classOfStatus(status: number, code: string | null): FailureClass {
-  const named = code === null ? undefined : classOfCode[code.toLowerCase()];
+  const named = code === null ? undefined : classOfCode.get(code.toLowerCase());
   if (named !== undefined) return named;
   if (status === 401 || status === 403) return 'auth';
   if (status === 402) return 'billing';
@@ -143,46 +143,48 @@ export function classOfStatus(status: number, code: string | null): FailureClass
  * An empty account answers 429 at OpenAI and 400 at Anthropic, a wrong key 400 at Google: waiting
  * does not help, so the error code decides and not the status.
  */
-const classOfCode: Readonly<Record<string, FailureClass>> = {
-  insufficient_quota: 'billing',
-  billing_not_active: 'billing',
-  billing_hard_limit_reached: 'billing',
-  billing_error: 'billing',
-  payment_required: 'billing',
-  openrouter_credits: 'billing',
-  openrouter_key_limit: 'billing',
-  openrouter_guardrail_budget: 'billing',
-  openrouter_workspace_budget: 'billing',
-  credit_balance_too_low: 'billing',
-  api_key_invalid: 'auth',
-  invalid_api_key: 'auth',
-  authentication_error: 'auth',
-  authentication: 'auth',
-  permission_error: 'auth',
-  model_not_found: 'unknown_model',
-  invalid_model: 'unknown_model',
-  rate_limit_exceeded: 'rate_limited',
-  rate_limit_error: 'rate_limited',
-  // Credits that calls under way have set aside: they come back when those end.
-  openrouter_in_flight_budget: 'rate_limited',
-  overloaded_error: 'unavailable',
-  server_error: 'unavailable',
-  provider_overloaded: 'unavailable',
-  provider_unavailable: 'unavailable',
-  api_error: 'unavailable',
-  timeout_error: 'timeout',
-  content_policy_violation: 'refusal',
-  content_filter: 'refusal',
-  refusal: 'refusal',
-  invalid_prompt: 'refusal',
-  bio_policy: 'refusal',
-  misalignment_policy_violation: 'refusal',
-  // The model exists, but nobody who serves it may be asked.
-  no_endpoints: 'bad_request',
-  privacy_restricted: 'bad_request',
-  constraint_filtered: 'bad_request',
-  redirect: 'bad_request',
-};
+const classOfCode: ReadonlyMap<string, FailureClass> = new Map(
+  Object.entries({
+    insufficient_quota: 'billing',
+    billing_not_active: 'billing',
+    billing_hard_limit_reached: 'billing',
+    billing_error: 'billing',
+    payment_required: 'billing',
+    openrouter_credits: 'billing',
+    openrouter_key_limit: 'billing',
+    openrouter_guardrail_budget: 'billing',
+    openrouter_workspace_budget: 'billing',
+    credit_balance_too_low: 'billing',
+    api_key_invalid: 'auth',
+    invalid_api_key: 'auth',
+    authentication_error: 'auth',
+    authentication: 'auth',
+    permission_error: 'auth',
+    model_not_found: 'unknown_model',
+    invalid_model: 'unknown_model',
+    rate_limit_exceeded: 'rate_limited',
+    rate_limit_error: 'rate_limited',
+    // Credits that calls under way have set aside: they come back when those end.
+    openrouter_in_flight_budget: 'rate_limited',
+    overloaded_error: 'unavailable',
+    server_error: 'unavailable',
+    provider_overloaded: 'unavailable',
+    provider_unavailable: 'unavailable',
+    api_error: 'unavailable',
+    timeout_error: 'timeout',
+    content_policy_violation: 'refusal',
+    content_filter: 'refusal',
+    refusal: 'refusal',
+    invalid_prompt: 'refusal',
+    bio_policy: 'refusal',
+    misalignment_policy_violation: 'refusal',
+    // The model exists, but nobody who serves it may be asked.
+    no_endpoints: 'bad_request',
+    privacy_restricted: 'bad_request',
+    constraint_filtered: 'bad_request',
+    redirect: 'bad_request',
+  } satisfies Record<string, FailureClass>),
+);
 
 /**
  * Milliseconds to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
@@ -220,7 +222,7 @@ function codeIn(body: string): string | null {
   const words = [...body.matchAll(codeMember)]
     .map((match) => match[1])
     .filter((word) => word !== undefined && word !== 'error');
-  const telling = words.find((word) => word !== undefined && word.toLowerCase() in classOfCode);
+  const telling = words.find((word) => word !== undefined && classOfCode.has(word.toLowerCase()));
   return telling ?? words[0] ?? null;
 }
 

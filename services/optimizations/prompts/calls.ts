@@ -27,6 +27,7 @@ import {
   sharedNotes,
   opinionText,
 } from './reply-checks.ts';
+import type { ReadReply } from './read-reply.ts';
 import { parseReply } from './reply-schemas.ts';
 import type { Checked, Draft, Opinion, Parsed } from './reply-schemas.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
@@ -35,7 +36,7 @@ import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
-import { draftSlot, parseSlot, verifySlot } from '#services/optimizations/run/slots.ts';
+import { draftSlot, everyModel, parseSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import type { SlotParts } from '#services/optimizations/run/slots.ts';
 import { claimText, opinionOf, optionText } from '#services/optimizations/reading/describe.ts';
 
@@ -48,7 +49,7 @@ export type PreparedCall = {
   /** Expected characters of the reply, for the progress of the seat. */
   expectedCharacters: number;
   /** The reply in the run's words, or why it is malformed. */
-  check: (reply: string) => Checked<CheckedCall>;
+  check: (reply: ReadReply | undefined) => Checked<CheckedCall>;
 };
 
 /** `texts` are sealed by field before they reach an event. */
@@ -479,9 +480,7 @@ function scoresOf(run: OpenRun): Scores {
 
 function scrubFor({ state }: OpenRun): Scrub {
   if (!('schedule' in state)) throw new RangeError('The run has not been created');
-  const { seats, schedule } = state;
-  const { extractors, synthesizers, verifiers } = schedule;
-  return scrubOf([...seats, ...extractors, ...synthesizers, ...verifiers.flat()]);
+  return scrubOf(everyModel(state));
 }
 
 function seedOf(run: OpenRun): string {

@@ -1,82 +1,7 @@
-import { jsonrepair } from 'jsonrepair';
 import type { JsonSchema } from '#services/models/model.ts';
 import type { Repair } from '#services/optimizations/run/events.ts';
 
-/**
- * Repairs of a reply's form, before it counts as malformed: what a small model does with JSON. What
- * the model said stays as it is, and an answer that was cut off stays cut off.
- */
-
-/** The reply as JSON; undefined when there is none, or when its end is missing. */
-export function readJson(reply: string): { value: unknown; isRepaired: boolean } | undefined {
-  const whole = parse(reply.trim());
-  if (whole !== undefined) return { value: whole, isRepaired: false };
-  const object = objectIn(reply.replace(/^\s*<think>[\s\S]*?<\/think>/, ''));
-  if (object === null) return undefined;
-  const value = parse(object) ?? parse(repaired(object));
-  return value === undefined ? undefined : { value, isRepaired: true };
-}
-
-/** From the first brace that opens a member to the one that closes it, else to the last brace. */
-function objectIn(reply: string): string | null {
-  const start = /\{\s*(?:["'“}]|[a-z_]+\s*:|\/[/*])/.exec(reply)?.index;
-  if (start === undefined) return null;
-  const end = closingBrace(reply, start) ?? reply.lastIndexOf('}');
-  return end > start ? reply.slice(start, end + 1) : null;
-}
-
-/** By strings and depth, so null for an object whose strings hold unescaped quotes. */
-function closingBrace(text: string, start: number): number | null {
-  let depth = 0;
-  let inString = false;
-  for (let at = start; at < text.length; at += 1) {
-    const character = text[at];
-    if (inString) {
-      if (character === '\\') at += 1;
-      else if (character === '"') inString = false;
-    } else if (character === '"') inString = true;
-    else if (character === '{') depth += 1;
-    else if (character === '}' && --depth === 0) return at;
-  }
-  return null;
-}
-
-/**
- * Null when the repair had to close what the reply left open: then its end is missing. Null, too, for
- * a text that is too long to repair in a moment.
- */
-function repaired(object: string): string | null {
-  if (object.length > repairableCharacters) return null;
-  try {
-    const json = jsonrepair(object);
-    return closers(json) === closers(object) ? json : null;
-  } catch {
-    return null;
-  }
-}
-
-/** The package takes time by the square of the length: here less than a second at worst. */
-const repairableCharacters = 30_000;
-
-/** How many brackets a text closes at its end. */
-function closers(text: string): number {
-  let count = 0;
-  for (let at = text.length - 1; at >= 0; at -= 1) {
-    const character = text[at] ?? '';
-    if (character === ']' || character === '}') count += 1;
-    else if (!/[\s,]/.test(character)) break;
-  }
-  return count;
-}
-
-function parse(json: string | null): unknown {
-  if (json === null) return undefined;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
+/** Repairs of a reply's values, before it counts as malformed: what a small model does with a schema. */
 
 /** Fields that a good answer may have nothing to say in. */
 const emptyWhenMissing: ReadonlySet<string> = new Set([
@@ -142,15 +67,15 @@ function numberIn(value: unknown): number | undefined {
 
 function booleanIn(value: unknown): boolean | undefined {
   if (typeof value !== 'string') return undefined;
-  return booleanWords[value.trim().toLowerCase()];
+  return booleanWords.get(value.trim().toLowerCase());
 }
 
-const booleanWords: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  false: false,
-  no: false,
-};
+const booleanWords: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['false', false],
+  ['no', false],
+]);
 
 function namedIn(value: unknown, names: unknown): unknown {
   if (typeof value !== 'string' || !Array.isArray(names)) return undefined;

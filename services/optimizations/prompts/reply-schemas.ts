@@ -3,11 +3,12 @@ import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
 import type { Repair } from '#services/optimizations/run/events.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
-import { coerced, isClamped, readJson } from './repair.ts';
+import type { ReadReply } from './read-reply.ts';
+import { coerced, isClamped } from './repair.ts';
 
 /**
  * The reply format of each stage. A reply is parsed once, here.
- * Texts and lists are cut, numbers brought into their range and forms repaired (`repair.ts`) rather
+ * Texts and lists are cut, numbers brought into their range and forms repaired (`read-reply.ts`, `repair.ts`) rather
  * than refused, because none is a reason to pay for a second call; any other wrong type or missing
  * field is `malformed`.
  *
@@ -259,14 +260,15 @@ export type Checked<Value> = { ok: true; value: Value } | Malformed;
 export type Parsed<Value> = { ok: true; value: Value; repaired: readonly Repair[] } | Malformed;
 
 /**
- * A reply's text as a value of its schema, its form repaired where that is safe. The reason names
- * paths and expectations only, never the text.
+ * A reply as a value of its schema, its values repaired where that is safe. The reason names paths
+ * and expectations only, never the text.
+ *
+ * @param json undefined for a text that is no JSON
  */
 export function parseReply<Name extends ReplyName>(
   name: Name,
-  reply: string,
+  json: ReadReply | undefined,
 ): Parsed<ReplyOf<Name>> {
-  const json = readJson(reply);
   if (json === undefined) return malformed('The reply is not JSON.');
   const repaired = new Set<Repair>(json.isRepaired ? ['json'] : []);
   const value = coerced(json.value, replyJsonSchemas[name], repaired);

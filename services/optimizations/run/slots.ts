@@ -71,6 +71,12 @@ export function modelOf(
   }
 }
 
+/** Every model that a run may call, in its seats and outside them; a model may stand there twice. */
+export function everyModel(run: { seats: readonly Seat[]; schedule: Schedule }): CouncilModel[] {
+  const { extractors, synthesizers, verifiers } = run.schedule;
+  return [...run.seats, ...extractors, ...synthesizers, ...verifiers.flat()];
+}
+
 function modelAt(models: readonly CouncilModel[], index: number, slot: Slot): CouncilModel {
   const found = models[index];
   if (!found) throw new RangeError(`Slot ${slot} has no model`);

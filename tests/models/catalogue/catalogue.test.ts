@@ -7,6 +7,7 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { costMicros, rowsBetween } from '#services/models/catalogue/prices.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type { UsageRecord } from '#services/models/model.ts';
+import { longestRunMs } from '#services/models/strategies.ts';
 import { SettingsError } from '#services/platform/process/env.ts';
 import { editorSchema } from './write-schema.ts';
 
@@ -218,6 +219,7 @@ describe("the operator's file", () => {
   });
 
   const [row] = models[0]!.prices;
+  const { deadlines } = strategyOf('fast')!;
   const until = { ...row, validTo: '2027-01-01T00:00:00.000Z' };
   it.each<[string, unknown]>([
     [
@@ -267,6 +269,21 @@ describe("the operator's file", () => {
     ],
     ['strategies "wide", id must be', { strategies: [{ id: 'wide' }] }],
     ['strategies "fast", credits must be >=1', { strategies: [{ id: 'fast', credits: 0 }] }],
+    [
+      'strategies "fast", deadlines.runMs must be <=10800000',
+      { strategies: [{ id: 'fast', deadlines: { ...deadlines, runMs: longestRunMs + 1 } }] },
+    ],
+    [
+      'strategies "fast", deadlines.opinions.hardMs must be <=10800000',
+      {
+        strategies: [
+          {
+            id: 'fast',
+            deadlines: { ...deadlines, opinions: { softMs: 1000, hardMs: longestRunMs + 1 } },
+          },
+        ],
+      },
+    ],
     [
       'strategies "fast" has fewer than 7 seats',
       { strategies: [{ id: 'fast', panel: strategyOf('fast')!.panel.slice(0, 6) }] },

@@ -15,6 +15,7 @@ import { decide } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
+import { readReply } from '#services/optimizations/prompts/read-reply.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { createReadRun, foldRun } from '#services/optimizations/reading/read-run.ts';
 import type { OpenRun, ReadRunEvent } from '#services/optimizations/reading/read-run.ts';
@@ -34,6 +35,7 @@ import {
   runId,
   start,
 } from '#tests/optimizations/run/run-script.ts';
+import { asJson } from './as-read.ts';
 
 const respond = createSimulator(loadCatalogue(null).strategies);
 
@@ -165,7 +167,7 @@ function answered(story: Story, slot: Slot, reply: Reply = sandbox): Story {
   const { model } = modelOfSlot(run, slot);
   const prepared = prepareCall(run, slot, attempt);
   const text = reply({ slot, model, prepared });
-  const checked = prepared.check(text);
+  const checked = prepared.check(asJson(JSON.parse(text)));
   if (!checked.ok) throw new Error(`${slot}: ${checked.reason}`);
   const { outcome, texts, ledger } = checked.value;
   const end = answers(slot, outcome, { attempt });
@@ -486,7 +488,7 @@ describe('what code makes of a reply', () => {
       option.answer_labels = option.answer_labels.filter(
         (label) => label !== answersIn(prepared)[0]!.label,
       );
-    const checked = prepared.check(JSON.stringify(written));
+    const checked = prepared.check(asJson(written));
     if (!checked.ok || checked.value.outcome.kind !== 'claims') throw new Error('not accepted');
     const { outcome, ledger } = checked.value;
     expect(outcome.rejectedQuotes).toBeGreaterThanOrEqual(1);
@@ -503,7 +505,7 @@ describe('what code makes of a reply', () => {
       sandbox({ slot: 'opinion.S1', model: 'gpt-6.1-terra', prepared }),
     ) as Opinion;
     const check = (opinion: Opinion) => {
-      const checked = prepared.check(JSON.stringify(opinion));
+      const checked = prepared.check(asJson(opinion));
       return checked.ok && checked.value.outcome.kind === 'opinion'
         ? checked.value.outcome.injectionFound
         : null;
@@ -522,7 +524,7 @@ describe('what code makes of a reply', () => {
         contradicts_consensus: true,
         contradictions: [{ claim_id: id, explanation: 'x' }],
       };
-      const checked = prepared.check(JSON.stringify(reply));
+      const checked = prepared.check(asJson(reply));
       return checked.ok ? checked.value.outcome : checked;
     };
     expect(known).toBeDefined();
@@ -530,7 +532,7 @@ describe('what code makes of a reply', () => {
     expect(outcome('c99')).toEqual({ kind: 'verify', contradicts: false, claimIds: [] });
   });
 
-  test('any other reply is malformed, and never an exception', () => {
+  test('any other reply is malformed, and never an exception', async () => {
     const stages = ['opinions', 'claims', 'reviews', 'synthesis'].map((stage) =>
       upTo(begun(questions[2]!), stage),
     );
@@ -541,16 +543,19 @@ describe('what code makes of a reply', () => {
       const { model } = modelOfSlot(opened(story), slot);
       return { prepared, reply: sandbox({ slot, model, prepared }) };
     });
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.constantFrom(...calls),
         fc.oneof(fc.string(), fc.json(), fc.constant(null)),
         fc.nat(),
-        ({ prepared, reply }, other, cut) => {
-          const whole = prepared.check(`\`\`\`json\n${reply}\n\`\`\``);
+        async ({ prepared, reply }, other, cut) => {
+          const whole = prepared.check(await readReply(`\`\`\`json\n${reply}\n\`\`\``));
           expect(whole.ok).toBe(true);
           const broken = other ?? reply.slice(0, cut % reply.length);
-          expect(prepared.check(broken)).toMatchObject({ ok: false, failure: 'malformed' });
+          expect(prepared.check(await readReply(broken))).toMatchObject({
+            ok: false,
+            failure: 'malformed',
+          });
         },
       ),
       { seed: 3, numRuns: 200 },
@@ -561,7 +566,10 @@ describe('what code makes of a reply', () => {
     for (const { slot, prepared } of balanced.asked) {
       const others = balanced.asked.filter((other) => kindOf(other.slot) !== kindOf(slot));
       for (const { reply } of others)
-        expect(prepared.check(reply)).toMatchObject({ ok: false, failure: 'malformed' });
+        expect(prepared.check(asJson(JSON.parse(reply)))).toMatchObject({
+          ok: false,
+          failure: 'malformed',
+        });
     }
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createReadable } from '#services/live/readable.ts';
+import { readReply } from '#services/optimizations/prompts/read-reply.ts';
 import {
   checkLedger,
   checkReview,
@@ -19,6 +20,7 @@ import type {
   Review,
 } from '#services/optimizations/prompts/reply-schemas.ts';
 import { hiddenCharacters } from '#tests/walls/hostile/inputs.ts';
+import { asJson } from './as-read.ts';
 
 const opinion: Opinion = {
   recommendation: { option_label: 'Open on Sundays', one_line: 'Open on Sundays for a month.' },
@@ -100,7 +102,7 @@ describe('a JSON schema of a reply', () => {
 describe('parsing a reply', () => {
   it('the parser names what is missing without repeating the reply', () => {
     const { stated_confidence: _left, ...rest } = opinion;
-    const parsed = parseReply('opinion', JSON.stringify({ ...rest, note: 'secret words' }));
+    const parsed = parseReply('opinion', asJson({ ...rest, note: 'secret words' }));
     expect(parsed).toMatchObject({ ok: false });
     expect(JSON.stringify(parsed)).toMatch(/stated_confidence/);
     expect(JSON.stringify(parsed)).not.toMatch(/secret/);
@@ -112,7 +114,7 @@ describe('parsing a reply', () => {
     ['no claims', { claims: [] }],
     ['an empty recommendation', { recommendation: { option_label: ' ', one_line: 'x' } }],
   ])('the parser refuses %s', (_what, change) => {
-    expect(parseReply('opinion', JSON.stringify({ ...opinion, ...change })).ok).toBe(false);
+    expect(parseReply('opinion', asJson({ ...opinion, ...change })).ok).toBe(false);
   });
 
   it.each([
@@ -145,7 +147,7 @@ describe('parsing a reply', () => {
       },
     ],
   ] as const)('brings a number of the %s that is out of range into it', (name, reply, expected) => {
-    expect(parseReply(name, JSON.stringify(reply))).toMatchObject({ ok: true, value: expected });
+    expect(parseReply(name, asJson(reply))).toMatchObject({ ok: true, value: expected });
   });
 
   it('the parser brings a number that JavaScript calls infinite into range', () => {
@@ -153,20 +155,22 @@ describe('parsing a reply', () => {
       '"stated_confidence":70',
       '"stated_confidence":1e999',
     );
-    expect(parseReply('opinion', text)).toMatchObject({
+    expect(
+      parseReply('opinion', {
+        value: JSON.parse(text) as unknown,
+        isRepaired: false,
+      }),
+    ).toMatchObject({
       ok: true,
       value: { stated_confidence: 100 },
     });
   });
 
   it('the parser drops blank entries of a list, and accepts an id that is too long', () => {
-    const parsed = parseReply(
-      'opinion',
-      JSON.stringify({ ...opinion, risks: ['', 'A risk', ' '] }),
-    );
+    const parsed = parseReply('opinion', asJson({ ...opinion, risks: ['', 'A risk', ' '] }));
     expect(parsed).toMatchObject({ ok: true, value: { risks: ['A risk'] } });
     const long = { ...review, injection_suspected: ['K7Q', 'x'.repeat(400)] };
-    const suspected = parseReply('review', JSON.stringify(long));
+    const suspected = parseReply('review', asJson(long));
     expect(suspected.ok && checkReview(suspected.value, shown)).toMatchObject({
       ok: true,
       value: { suspects: ['K7Q'] },
@@ -179,25 +183,25 @@ describe('parsing a reply', () => {
       claims: Array.from({ length: 30 }, () => opinion.claims[0]),
       reasoning: ['word '.repeat(5000)],
     };
-    const parsed = parseReply('opinion', JSON.stringify(long));
+    const parsed = parseReply('opinion', asJson(long));
     if (!parsed.ok) throw new Error(parsed.reason);
     expect(parsed.value.claims).toHaveLength(8);
     expect(parsed.value.reasoning[0]?.length).toBeLessThanOrEqual(1200);
     const wordy = { ...review, critique: 'word '.repeat(300) };
-    const cut = parseReply('review', JSON.stringify(wordy));
+    const cut = parseReply('review', asJson(wordy));
     expect(cut.ok && cut.value.critique.split(' ').length).toBe(80);
   });
 
   it('the parser drops control characters and halves of surrogate pairs, which break stores and terminals', () => {
     const parsed = parseReply(
       'opinion',
-      JSON.stringify({ ...opinion, risks: ['a\u0000b\u001b[31m\ud800c'] }),
+      asJson({ ...opinion, risks: ['a\u0000b\u001b[31m\ud800c'] }),
     );
     expect(parsed.ok && parsed.value.risks).toEqual(['ab[31m\ufffdc']);
   });
 
   it.each(hiddenCharacters)('the parser keeps no hidden character: $name', ({ input, left }) => {
-    const parsed = parseReply('opinion', JSON.stringify({ ...opinion, risks: [input] }));
+    const parsed = parseReply('opinion', asJson({ ...opinion, risks: [input] }));
     expect(parsed.ok && parsed.value.risks).toEqual([left]);
   });
 
@@ -217,13 +221,13 @@ describe('parsing a reply', () => {
     ]);
   });
 
-  it('the parser never throws, whatever the text', () => {
-    fc.assert(
-      fc.property(
+  it('the parser never throws, whatever the text', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.oneof(fc.string(), fc.json()),
         fc.constantFrom(...(Object.keys(replyJsonSchemas) as ReplyName[])),
-        (text, name) => {
-          expect(typeof parseReply(name, text).ok).toBe('boolean');
+        async (text, name) => {
+          expect(typeof parseReply(name, await readReply(text)).ok).toBe('boolean');
         },
       ),
     );
@@ -263,7 +267,7 @@ describe('checking a claim ledger', () => {
 
   it('the check of a ledger keeps at most 24 claims', () => {
     const many = { ...ledger, claims: Array.from({ length: 40 }, () => ledger.claims[0]) };
-    const parsed = parseReply('claim_ledger', JSON.stringify(many));
+    const parsed = parseReply('claim_ledger', asJson(many));
     expect(parsed.ok && parsed.value.claims.length).toBe(maximumClaims);
   });
 

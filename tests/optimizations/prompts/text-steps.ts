@@ -5,6 +5,7 @@ import { escapeMarkdown, numbersNotIn } from '#services/optimizations/prompts/dr
 import { sharedNotes, opinionText } from '#services/optimizations/prompts/reply-checks.ts';
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import { filled } from '#tests/walls/hostile/inputs.ts';
+import { asJson } from './as-read.ts';
 
 /** Every step that reads a reply's text between the provider and storage or display. */
 
@@ -49,7 +50,7 @@ function written(raw: string): string {
     risks: Array.from({ length: 6 }, () => text),
     stated_confidence: 50,
   };
-  const parsed = parseReply('opinion', JSON.stringify(opinion));
+  const parsed = parseReply('opinion', asJson(opinion));
   if (!parsed.ok) throw new Error(parsed.reason);
   sharedNotes([
     { author: 'S1', opinion: parsed.value },
