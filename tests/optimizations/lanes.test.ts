@@ -1,13 +1,8 @@
-import type { JobHelpers } from 'graphile-worker';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createReadLanes, readLatencies } from '#services/optimizations/lanes.ts';
-import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { optimizationTasks } from '#services/optimizations/tasks.ts';
-import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
