@@ -84,6 +84,7 @@ test('the version of an estimate changes with a seat, and with nothing else that
 });
 
 test('dense writing counts four times, because its characters are about a token each', () => {
+  // cspell:ignore Ждать
   expect(promptCharacters('Should I wait?', ' Ждать? 12 €')).toBe(26);
   expect(promptCharacters('値上げ')).toBe(12);
 });
