@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
-import type pg from 'pg';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
@@ -22,9 +21,7 @@ import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
 import type { CalledModel, CostSource, Slot } from './run/events.ts';
 import type { CallResult } from './run/optimization.ts';
-import { firstInLane } from './run/lanes.ts';
 import { nextAttempt } from './run/owed.ts';
-import { callKey } from './run/reactions.ts';
 import { modelOf } from './run/slots.ts';
 import { isOpen } from './run/state.ts';
 
@@ -33,7 +30,6 @@ import { isOpen } from './run/state.ts';
  * and sealed answer, or the failure.
  */
 export type CallDependencies = CommandDependencies & {
-  pool: pg.Pool;
   readRun: ReadRun;
   sealer: Sealer;
   registry: ModelRegistry;
@@ -64,20 +60,8 @@ export function createCallModel(
     const call = async () => callOnce(dependencies, run, slot);
     if (run.state.schedule.lanes?.[provider] === undefined) return limitOf(provider)(call);
     // Its job began when it had its place, over all processes.
-    await keepLane(dependencies.pool, callKey(runId, slot));
     await call();
   };
-}
-
-/**
- * A job that fails runs again at a later time, which would put it behind the calls of all later runs. So
- * a call that has begun is next in its lane if it must begin again.
- */
-async function keepLane(pool: pg.Pool, jobKey: string): Promise<void> {
-  await pool.query('update graphile_worker._private_jobs set priority = $2 where key = $1', [
-    jobKey,
-    firstInLane,
-  ]);
 }
 
 async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot): Promise<void> {

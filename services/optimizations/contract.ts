@@ -86,7 +86,7 @@ export const Rows = (what: 'objectives' | 'constraints') =>
 const CatalogueVersion = v.pipe(
   v.string(),
   v.maxLength(40),
-  v.description('Of the prices and panels; it changes with any of them'),
+  v.description('Of the prices and of who would sit; it changes with any of them'),
 );
 
 const AllowSimulated = v.pipe(
@@ -255,11 +255,23 @@ const PanelEntries = {
   ),
 };
 
+/** The most that the context and all rows can hold, with a line end after each. */
+const contextTextCharacters =
+  optimizationLimits.context + 1 + 2 * optimizationLimits.rows * (optimizationLimits.row + 1);
+
 /** `POST /optimizations/estimate`. */
 export const EstimateRequest = v.strictObject({
   strategy: StrategyId,
   workflowType: v.optional(v.pipe(v.string(), v.maxLength(64)), 'business-optimization'),
   challengeText: v.optional(v.pipe(v.string(), v.maxLength(optimizationLimits.challenge)), ''),
+  contextText: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(contextTextCharacters),
+      v.description('Context, objectives and constraints, joined by lines'),
+    ),
+    '',
+  ),
   allow_simulated: v.optional(AllowSimulated),
 });
 export type EstimateRequest = v.InferOutput<typeof EstimateRequest>;

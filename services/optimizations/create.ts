@@ -18,7 +18,7 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import { describePanel, independenceOf, panelsOf } from './panel.ts';
+import { describePanel, independenceOf, panelsOf, promptCharacters, versionOf } from './panel.ts';
 import type { Panel, PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
@@ -72,7 +72,7 @@ export async function estimate(
   const panelOf = await panelsOf(dependencies);
   const panel = panelOf({
     strategy,
-    challengeCharacters: request.challengeText.length,
+    challengeCharacters: promptCharacters(request.challengeText, request.contextText),
     allowSimulated: request.allow_simulated ?? false,
   });
   return {
@@ -80,12 +80,12 @@ export async function estimate(
     cost: panel.estimate === null ? null : panel.estimate / 1_000_000,
     credits: strategy.credits,
     ...describePanel(panel, catalogue),
-    catalogue_version: catalogue.version,
+    catalogue_version: versionOf(catalogue, panel),
   };
 }
 
 /**
- * @throws Problem 409 `price-changed` when the catalogue is no longer that of the estimate
+ * @throws Problem 409 `price-changed` when prices or panel are no longer those of the estimate
  * @throws Problem 503 `models-unavailable` when the strategy cannot be seated
  */
 export async function createCommand(
@@ -96,15 +96,8 @@ export async function createCommand(
 ): Promise<OptimizationCommand> {
   const { catalogue, sandboxSeed } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
-  const agreed = request.catalogue_version;
-  if (agreed !== undefined && agreed !== catalogue.version)
-    throw new Problem(
-      'price-changed',
-      `Prices have changed since the estimate: this strategy now costs ${strategy.credits} credits.`,
-      { members: { price: strategy.credits, catalogue_version: catalogue.version } },
-    );
   const { challenge, context, objectives, constraints } = request;
-  const challengeCharacters = [challenge, context, ...objectives, ...constraints].join('').length;
+  const challengeCharacters = promptCharacters(challenge, context, ...objectives, ...constraints);
   const panelOf = await panelsOf(dependencies);
   const panel = panelOf({
     strategy,
@@ -115,6 +108,13 @@ export async function createCommand(
     throw new Problem(
       'models-unavailable',
       `This strategy is not available. ${panel.unavailable.reason}`,
+    );
+  const version = versionOf(catalogue, panel);
+  if (request.catalogue_version !== undefined && request.catalogue_version !== version)
+    throw new Problem(
+      'price-changed',
+      `The models or prices of this strategy have changed since the estimate. It costs ${strategy.credits} credits.`,
+      { members: { price: strategy.credits, catalogue_version: version } },
     );
   const seats: Seat[] = panel.seats.map((one) => ({
     seat: one.seat,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { everyModel } from '#services/models/estimate.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
@@ -96,6 +97,28 @@ function calledModels({ seats, extractors, synthesizers, verifiers }: Seating) {
     synthesizers: synthesizers.map(called),
     verifiers: verifiers.map((pair) => pair.map(called)),
   };
+}
+
+/** The characters of everything that the person wrote, in writing of which four make about a token. */
+export function promptCharacters(...texts: readonly string[]): number {
+  const text = texts.join('');
+  const dense = text.match(denseWriting)?.length ?? 0;
+  return text.length + (charactersPerToken - 1) * dense;
+}
+
+/** Writing of which a character is about a token. */
+const denseWriting = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/gu;
+const charactersPerToken = 4;
+
+/** Of the catalogue and of who sits: what a person agrees to with an estimate. */
+export function versionOf({ version }: Catalogue, panel: Panel): string {
+  const places = everyModel(panel).map(({ offer }) => [
+    offer.model,
+    offer.provider,
+    offer.simulated,
+  ]);
+  const digest = createHash('sha256').update(JSON.stringify([places, panel.reviewsPerSeat]));
+  return `${version}.${digest.digest('hex').slice(0, 8)}`;
 }
 
 /** What people see of a panel before they pay for it. */

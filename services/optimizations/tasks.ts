@@ -22,6 +22,7 @@ import { isOpen } from './run/state.ts';
  * be killed anywhere, which is harmless because the commands' ids identify the work.
  */
 export type OptimizationDependencies = CallDependencies & {
+  pool: pg.Pool;
   ledger: Ledger;
   readState: ReadState;
   audit: Audit;

@@ -118,26 +118,26 @@ test.each([
   },
 );
 
-test('the earlier run goes first, with its calls in the order of the models, and a retry is next', async () => {
+test('the earlier run goes first, with its calls in the order of the models and its retry before the later run', async () => {
   const taken: (Call & { model: string | undefined })[] = [];
   await begun('opt_order_later', 1000, 1);
-  await begun('opt_order_earlier', 60_000, 1);
+  await begun('opt_order_earlier', 700_000, 1);
   const callModel = async (call: Call) => {
     taken.push({ ...call, model: modelOf(call) });
     await sleep(2);
     if (taken.length === 2) {
       // As the run does after a failure whose retry is due at once.
       await database.pool.query(
-        `select graphile_worker.add_job('call-model', $1, 'calls ollama 0',
-           job_key := $2, priority := -1)`,
+        `select graphile_worker.add_job('call-model', $1, 'calls ollama 0', job_key := $2,
+           priority := (select priority from graphile_worker.jobs where key = $2))`,
         [JSON.stringify(call), `${call.runId}:${call.slot}`],
       );
     }
   };
   await Promise.all([startPool(callModel), startPool(callModel)]);
   await expect.poll(() => taken.length).toBe(15);
-  expect(taken[2]).toEqual(taken[1]);
-  const [earlier, later] = [taken.toSpliced(2, 1).slice(0, 7), taken.slice(8)];
+  const [earlier, retry, later] = [taken.slice(0, 7), taken[7], taken.slice(8)];
+  expect(retry).toEqual(taken[1]);
   const models = [0, 0, 0, 1, 1, 2, 2].map((number) => `model-${number}`);
   for (const [runId, calls] of [
     ['opt_order_earlier', earlier],

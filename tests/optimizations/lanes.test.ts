@@ -1,13 +1,8 @@
-import type { JobHelpers } from 'graphile-worker';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { modelsOf } from '#services/models/strategies.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { createReadLanes, readLatencies } from '#services/optimizations/lanes.ts';
-import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { optimizationTasks } from '#services/optimizations/tasks.ts';
-import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
@@ -164,39 +159,5 @@ describe('runs at a slow endpoint', () => {
       await app.data(`/optimizations/${run}/cancel`, { method: 'POST', token: person.token });
     expect((await process(third)).status).toBe(202);
     await app.data(`/optimizations/${third}/cancel`, { method: 'POST', token: person.token });
-  });
-
-  test('a call that has begun is next in its lane if its job must run again', async () => {
-    const runId = await created();
-    await process(runId);
-    const { pool, sealer } = app.core;
-    const log = createLog({ level: 'silent', process: 'test' });
-    const liveText = createLiveTextWriter({ pool, sealer, log });
-    const openCalls = createOpenCalls();
-    const { calls } = optimizationTasks({
-      ...app.core,
-      liveText,
-      openCalls,
-      log,
-      callsPerProvider: 4,
-    });
-    const callJobs = async () => {
-      const { rows } = await pool.query<{ key: string; queue: string; priority: number }>(
-        `select key, queue_name as queue, priority from graphile_worker.jobs
-         where key like $1 order by priority, run_at`,
-        [`${runId}:opinion.%`],
-      );
-      return rows.map(({ key, ...job }) => ({ ...job, slot: key.slice(runId.length + 1) }));
-    };
-    const before = await callJobs();
-    expect(new Set(before.map(({ queue }) => queue))).toEqual(
-      new Set([0, 1, 2, 3].map((lane) => `calls lab ${lane}`)),
-    );
-    const last = before.at(-1)!;
-    // Stopping is how a worker's process ends.
-    openCalls.stopAll();
-    const call = calls['call-model']!({ runId, slot: last.slot }, {} as JobHelpers);
-    await expect(call).rejects.toThrow('Stopped before the model had answered');
-    expect((await callJobs())[0]).toEqual({ ...last, priority: -1 });
   });
 });

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Offer } from '#services/models/offer.ts';
-import { describePanel, panelsOf } from '#services/optimizations/panel.ts';
+import {
+  describePanel,
+  panelsOf,
+  promptCharacters,
+  versionOf,
+} from '#services/optimizations/panel.ts';
 import { catalogue, offersOf } from '#tests/models/seating/offers.ts';
 
 const strategy = catalogue.strategyOf('fast')!;
@@ -50,4 +55,35 @@ test('an unavailable strategy shows its designed panel and what is missing', asy
   const { seats, missing } = await panel([], { isLocal: false });
   expect(seats.map(({ model }) => model)).toEqual(strategy.panel.map(({ model }) => model));
   expect(missing).toContain('GPT-6.1 Terra');
+});
+
+test('the version of an estimate changes with a seat, and with nothing else that is offered', async () => {
+  const versionWith = async (offers: readonly Offer[]) => {
+    const panelOf = await panelsOf({
+      catalogue,
+      registry: { offers: async () => offers, hasRealModels: true },
+      readLanes: async () => ({}),
+      isLocal: true,
+      substituteModels: true,
+      creditUsd: 0.375,
+    });
+    return versionOf(
+      catalogue,
+      panelOf({ strategy, challengeCharacters: 0, allowSimulated: false }),
+    );
+  };
+  const wanted = new Set(strategy.panel.map(({ model }) => model));
+  const [first = ''] = wanted;
+  const [unused = ''] = everything
+    .map(({ model }) => model)
+    .filter((model) => model.startsWith('kimi'));
+  const version = await versionWith(everything);
+  expect(version.length).toBeLessThanOrEqual(40);
+  expect(await versionWith(everything.filter(({ model }) => model !== unused))).toBe(version);
+  expect(await versionWith(everything.filter(({ model }) => model !== first))).not.toBe(version);
+});
+
+test('dense writing counts four times, because its characters are about a token each', () => {
+  expect(promptCharacters('Should I wait?', ' Ждать? 12 €')).toBe(26);
+  expect(promptCharacters('値上げ')).toBe(12);
 });

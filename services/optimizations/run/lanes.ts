@@ -12,11 +12,11 @@ import type { OpenState, RunState } from './state.ts';
  * so a later run cannot make it late; a later run counts the earlier ones in its own deadlines
  * (`docs/decisions/0039-lanes.md`).
  */
-export type Place = { queue: string; runAt: string; priority?: number };
+export type Place = { queue: string; runAt: string; priority: number };
 
 /**
  * A call's place: in the order of the runs' starts, within a stage in the order of the models, so that
- * a model is loaded once. A retry is next as soon as it is due.
+ * a model is loaded once. A retry keeps the order of its run, as soon as it is due.
  *
  * @param retryAt ISO 8601 UTC; null for a first attempt
  * @returns null when the provider's calls do not wait in lanes
@@ -29,12 +29,19 @@ export function placeOf(state: OpenState, slot: Slot, retryAt: string | null): P
   // Calls that are alone in their stage would otherwise all have the first lane.
   const first = seededInteger(state.seed, 'lane', lane.concurrency);
   const queue = `calls ${provider} ${(first + index) % lane.concurrency}`;
-  if (retryAt !== null) return { queue, runAt: retryAt, priority: firstInLane };
-  return { queue, runAt: new Date(Date.parse(state.startedAt) + index).toISOString() };
+  const firstRunAt = new Date(Date.parse(state.startedAt) + index).toISOString();
+  return { queue, runAt: retryAt ?? firstRunAt, priority: orderOf(state.startedAt) };
 }
 
-/** The priority of a call that is next in its lane. */
-export const firstInLane = -1;
+/**
+ * The order of a run among others, as the job queue takes it: 16 bits, smaller first. It counts spans of
+ * ten minutes, so that it begins again after 455 days only; within a span the time of the job decides.
+ */
+function orderOf(startedAt: string): number {
+  return (Math.floor(Date.parse(startedAt) / spanMs) % 2 ** 16) - 2 ** 15;
+}
+
+const spanMs = 600_000;
 
 function indexInStage(state: OpenState, slot: Slot, provider: string): number {
   const parts = parseSlot(slot);

@@ -112,7 +112,7 @@ function secondExtractor(runId: string, state: RunState, slot: string): JobSpec[
   return owes ? [callJob(runId, state, claimsSlot(2), null)] : [];
 }
 
-export const callKey = (runId: string, slot: string): string => `${runId}:${slot}`;
+const callKey = (runId: string, slot: string): string => `${runId}:${slot}`;
 
 /** @param retryAt when a further attempt may begin; null: at once */
 function callJob(runId: string, state: RunState, slot: string, retryAt: string | null): JobSpec {

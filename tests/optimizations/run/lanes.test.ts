@@ -67,7 +67,7 @@ describe('the place of a call', () => {
       ({ code }) => state.seats.find(({ seat }) => seat === code)?.model ?? '',
     );
     expect(models).toEqual(models.toSorted());
-    expect(places[0]?.place).toEqual({ queue: 'calls ollama 0', runAt: noon });
+    expect(places[0]?.place).toMatchObject({ queue: 'calls ollama 0', runAt: noon });
   });
 
   test('the calls of a stage are dealt evenly over the lanes, and a retry keeps its lane', () => {
@@ -90,7 +90,7 @@ describe('the place of a call', () => {
             expect(placeOf(state, slot, after(5000))).toEqual({
               queue: queues[index],
               runAt: after(5000),
-              priority: -1,
+              priority: placeOf(state, slot, null)?.priority,
             });
         },
       ),
@@ -127,11 +127,26 @@ describe('the place of a call', () => {
     }
   });
 
-  test('a failure that is tried again is next in its lane when it is due', () => {
+  test('every call of a run, also one that is tried again, goes before the calls of later runs', () => {
+    const priorities = [0, 11, 22].map((minutes) => {
+      const state = opened(started(atOllama(1)));
+      const startedAt = new Date(Date.parse(noon) + minutes * 60_000).toISOString();
+      const places = [null, after(5000)].map((retryAt) =>
+        placeOf({ ...state, startedAt }, 'opinion.S1', retryAt),
+      );
+      expect(places[1]?.priority).toBe(places[0]?.priority);
+      return places[0]?.priority ?? 0;
+    });
+    expect(priorities).toEqual(priorities.toSorted((one, other) => one - other));
+    expect(new Set(priorities).size).toBe(3);
+    for (const priority of priorities) expect(Math.abs(priority)).toBeLessThanOrEqual(2 ** 15);
+  });
+
+  test('a failure that is tried again keeps its place in the order of runs', () => {
     const run = started(atOllama(1)).given(begin('opinion.S1'));
     const { retryAt } = only(run.when(fails('opinion.S1', 'timeout')), 'CallFailed').data;
     expect(jobsOf(run, fails('opinion.S1', 'timeout'))).toMatchObject([
-      { key: `${runId}:opinion.S1`, queue: 'calls ollama 0', runAt: retryAt, priority: -1 },
+      { key: `${runId}:opinion.S1`, queue: 'calls ollama 0', runAt: retryAt },
     ]);
   });
 });

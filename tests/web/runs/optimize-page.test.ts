@@ -197,6 +197,7 @@ describe('the estimate', () => {
         strategy: 'balanced',
         workflowType: 'business-optimization',
         challengeText: 'Should we raise our prices?',
+        contextText: '',
         allow_simulated: false,
       },
     ]);

@@ -3,43 +3,26 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
 import { creditsInWords, modelCost } from '#web/ui/text/figures.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
-import type { StrategyId } from './question/fields.ts';
-import { estimateQuery } from './queries.ts';
+import { type Estimated, estimateQuery } from './queries.ts';
 import { typicalTime, unavailableSentence } from './strategy-words.ts';
 
 /** Milliseconds without typing before a changed text is estimated. */
 const debounceMs = 500;
 
-type Asked = {
-  readonly strategy: StrategyId;
-  readonly text: string;
-  readonly allowSimulated: boolean;
-};
-
 /** The model cost of a run, estimated once the user stops typing. */
 export function Estimate({
-  strategy,
-  challenge,
-  allowSimulated,
+  asked,
   credits,
-}: Readonly<{
-  strategy: StrategyId;
-  challenge: string;
-  allowSimulated: boolean;
-  credits: number;
-}>): ReactNode {
-  const text = challenge.trim();
-  const settled = useSettled({ strategy, text, allowSimulated });
+}: Readonly<{ asked: Estimated; credits: number }>): ReactNode {
+  const { text } = asked;
+  const settled = useSettled(asked);
   const isAskable = settled.text !== '' && settled.text.length <= optimizationLimits.challenge;
   const estimate = useQuery({
-    ...estimateQuery(settled.strategy, settled.text, settled.allowSimulated),
+    ...estimateQuery(settled),
     enabled: isAskable,
   });
   if (text === '') return <span className="text-ink-2">once there is a challenge</span>;
-  const isChanging =
-    settled.strategy !== strategy ||
-    settled.text !== text ||
-    settled.allowSimulated !== allowSimulated;
+  const isChanging = !isSame(settled, asked);
   if (isAskable && (isChanging || estimate.isFetching)) {
     return (
       <span className="inline-block" aria-busy="true">
@@ -61,12 +44,17 @@ export function Estimate({
   );
 }
 
-function useSettled(asked: Asked): Asked {
-  const { strategy, text, allowSimulated } = asked;
+/** The same object until the user has stopped typing. */
+function useSettled(asked: Estimated): Estimated {
   const [settled, setSettled] = useState(asked);
+  const text = JSON.stringify(asked);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled({ strategy, text, allowSimulated }), debounceMs);
+    const timer = setTimeout(() => setSettled(JSON.parse(text) as Estimated), debounceMs);
     return () => clearTimeout(timer);
-  }, [strategy, text, allowSimulated]);
+  }, [text]);
   return settled;
+}
+
+function isSame(one: Estimated, other: Estimated): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

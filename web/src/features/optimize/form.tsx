@@ -36,7 +36,14 @@ import {
 import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts';
 import { Insufficient, refusalSentence, shortageTitle } from './insufficient.tsx';
 import { FourSteps } from './method.tsx';
-import { checkUsage, createRun, estimateQuery, processRun, strategiesQuery } from './queries.ts';
+import {
+  checkUsage,
+  createRun,
+  estimatedOf,
+  estimateQuery,
+  processRun,
+  strategiesQuery,
+} from './queries.ts';
 import { RowsField } from './question/rows-field.tsx';
 import { newAttempt, type Started, startRun } from './start.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
@@ -118,9 +125,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
     isStarting.current = true;
     setPhase({ kind: 'starting' });
     announce('Initializing AI Models...');
-    const shown = cache.getQueryData(
-      estimateQuery(strategy.id, fields.challenge.trim(), fields.allowSimulated).queryKey,
-    );
+    const shown = cache.getQueryData(estimateQuery(estimatedOf(strategy.id, fields)).queryKey);
     const keys = attempt ?? newAttempt(shown?.catalogue_version ?? null);
     const begun: Draft = { fields, attempt: keys };
     setDraft(begun);
@@ -427,10 +432,11 @@ function Outcome({
       return (
         <Notice
           tone="warn"
-          title={`The price is now ${creditsInWords(phase.price)}`}
-          announced={`The price is now ${creditsInWords(phase.price)}`}
+          title={changedTitle(phase)}
+          announced={changedTitle(phase)}
           focusRef={focusRef}
         >
+          {phase.outdated ? `It costs ${creditsInWords(phase.price)} now. ` : ''}
           Nothing was reserved. Start again to agree to it.
         </Notice>
       );
@@ -531,4 +537,11 @@ function StrategySkeleton(): ReactNode {
       <Skeleton className="h-60" />
     </div>
   );
+}
+
+/** A new price, or an estimate that no longer holds. */
+function changedTitle({ price, outdated }: { price: number; outdated: boolean }): string {
+  return outdated
+    ? 'The models or the price of this strategy have changed'
+    : `The price is now ${creditsInWords(price)}`;
 }

@@ -7,7 +7,8 @@ import {
   StrategiesReply,
 } from '#services/optimizations/contract.ts';
 import { read, write } from '#web/api/api.ts';
-import type { StrategyId } from './question/fields.ts';
+import type { Fields, StrategyId } from './question/fields.ts';
+import { textsOf } from './question/rows.ts';
 
 /** The strategies with who would sit in a run now, their prices and availability. */
 export function strategiesQuery(allowSimulated: boolean = false) {
@@ -23,19 +24,32 @@ export function strategiesQuery(allowSimulated: boolean = false) {
   });
 }
 
+/** Everything that a run would put to the models, and to which. */
+export type Estimated = {
+  readonly strategy: StrategyId;
+  readonly text: string;
+  /** Context, objectives and constraints, joined by lines. */
+  readonly contextText: string;
+  readonly allowSimulated: boolean;
+};
+
+export function estimatedOf(strategy: StrategyId, fields: Fields): Estimated {
+  const { challenge, context, objectives, constraints, allowSimulated } = fields;
+  const rows = [...textsOf(objectives), ...textsOf(constraints)];
+  const contextText = [context, ...rows].join('\n').trim();
+  return { strategy, text: challenge.trim(), contextText, allowSimulated };
+}
+
 /** The estimated model cost of a run. A newer call aborts an older one. */
-export function estimateQuery(
-  strategy: StrategyId,
-  challengeText: string,
-  allowSimulated: boolean,
-) {
+export function estimateQuery({ strategy, text, contextText, allowSimulated }: Estimated) {
   return queryOptions({
-    queryKey: ['estimate', strategy, challengeText, allowSimulated],
+    queryKey: ['estimate', strategy, text, contextText, allowSimulated],
     queryFn: async ({ signal }) => {
       const request = {
         strategy,
         workflowType: 'business-optimization',
-        challengeText,
+        challengeText: text,
+        contextText,
         allow_simulated: allowSimulated,
       };
       const options = { signal };

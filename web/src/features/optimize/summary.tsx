@@ -6,6 +6,7 @@ import { credits, creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { challengeTypeWords } from './question/challenge-type.ts';
 import { Estimate } from './estimate.tsx';
+import { estimatedOf } from './queries.ts';
 import { challengeTypeOf, type Fields } from './question/fields.ts';
 import { PanelNote } from '#web/run/panel-note.tsx';
 import { destinationSentence, verdictSentence } from './strategy-words.ts';
@@ -50,12 +51,7 @@ export function Summary({
           )}
         </Line>
         <Line term="Estimate">
-          <Estimate
-            strategy={strategy.id}
-            challenge={fields.challenge}
-            allowSimulated={fields.allowSimulated}
-            credits={strategy.credits}
-          />
+          <Estimate asked={estimatedOf(strategy.id, fields)} credits={strategy.credits} />
         </Line>
       </dl>
       <div className="space-y-2 text-sm text-ink-2">
