@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
-import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
+import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
@@ -100,7 +100,7 @@ function costChecks(events: readonly OptimizationEvent[]): Check[] {
     const start = began.get(call);
     const isPriced = (event.data.costSource ?? 'priced') === 'priced';
     const priced = start
-      ? costMicros(event.data.usage, rowAt(prices[start.model] ?? [], start.at))
+      ? costMicros(event.data.usage, rowOf(prices, start.model, start.at))
       : null;
     // A bill and a local call cannot be computed again.
     const cost = isPriced ? priced : event.data.costMicros;

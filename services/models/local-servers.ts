@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isPlainId } from './providers/listing.ts';
 
 /** A model server on this machine, and the line of `.env` that uses it. */
 export type LocalServer = {
@@ -41,7 +42,7 @@ export async function findLocalServers(
 async function findOllama(origin: string): Promise<LocalServer | null> {
   const answer = await ask(`${origin}/api/tags`, ollamaTags);
   if (answer === null) return null;
-  const names = answer.models.map(({ name }) => name);
+  const names = answer.models.map(({ name }) => name).filter(isPlainId);
   return { found: described('Ollama', origin, names), line: `OLLAMA_URL=${origin}` };
 }
 
@@ -60,7 +61,7 @@ const openaiModels = v.object({ data: v.array(v.object({ id: v.string() })) });
 
 /** LM Studio lists embedding models under this prefix; the others would break the setting's format. */
 function isSeatable(id: string): boolean {
-  return !id.startsWith('text-embedding-') && !/[|;,=\s]/.test(id);
+  return isPlainId(id) && !id.startsWith('text-embedding-') && !/[|;,=]/.test(id);
 }
 
 /** Null unless a server answers in the expected shape: another program may listen on the port. */
@@ -85,14 +86,12 @@ const namesShown = 5;
 
 function described(server: string, origin: string, names: readonly string[]): string {
   const count = names.length === 1 ? '1 model' : `${names.length} models`;
-  const shown = names.slice(0, namesShown).map(printable).join(', ');
+  const shown = names
+    .slice(0, namesShown)
+    .map((name) => name.slice(0, 60))
+    .join(', ');
   const list = names.length === 0 ? '' : `: ${shown}${names.length > namesShown ? ', …' : ''}`;
   return `${server} at ${origin} with ${count}${list}`;
-}
-
-/** Another program's words on our terminal. */
-function printable(name: string): string {
-  return name.replace(/[^\x20-\x7e]/g, '').slice(0, 60);
 }
 
 function portOf(url: string): string {

@@ -118,7 +118,7 @@ export class ModelFailure extends Error {
 /** Streams text parts and ends with exactly one reply part, or throws ModelFailure. */
 export type Provider = {
   name: string;
-  /** The operator's own machine answers, and no call costs anything. */
-  isLocal: boolean;
+  /** No call costs anything. */
+  isFree: boolean;
   call(request: ModelRequest): AsyncIterable<ModelPart>;
 };

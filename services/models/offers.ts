@@ -13,14 +13,14 @@ export type Place = { provider: string; simulated: boolean; remoteId: string };
  *
  * @param at ISO time of the prices
  * @param placeOf where a model is served, Ollama aside; null for nowhere
- * @param isLocal whether a provider is on this machine, where a call costs nothing
+ * @param isFree whether no call to a provider costs anything
  * @param mostContext tokens that this machine can hold
  */
 export function offersOf({
   catalogue,
   at,
   placeOf,
-  isLocal,
+  isFree,
   endpoints,
   local,
   mostContext,
@@ -28,12 +28,12 @@ export function offersOf({
   catalogue: Pick<Catalogue, 'models' | 'priceOf'>;
   at: string;
   placeOf: (modelId: string) => Place | null;
-  isLocal: (provider: string) => boolean;
+  isFree: (provider: string) => boolean;
   endpoints: readonly CompatibleEndpoint[];
   local: readonly OllamaModel[];
   mostContext: number;
 }): readonly Offer[] {
-  const priceAt = (provider: string, price: Offer['price']) => (isLocal(provider) ? free : price);
+  const priceAt = (provider: string, price: Offer['price']) => (isFree(provider) ? free : price);
   const listed = catalogue.models.flatMap((entry) => {
     if (entry.retiresAt !== null && entry.retiresAt <= at) return [];
     const place = placeOf(entry.id);

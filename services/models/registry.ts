@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { SettingsError } from '#services/platform/process/env.ts';
+import { isOnThisMachine, SettingsError } from '#services/platform/process/env.ts';
 import type { CompatibleEndpoint } from '#services/platform/process/env.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -13,6 +13,7 @@ import type { ProviderConnection, ProviderDefinition } from './provider.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
 import { ollamaModels } from './providers/ollama-models.ts';
 import type { OllamaModel } from './providers/ollama-models.ts';
+import { failureOf } from './transport/guarded-fetch.ts';
 
 /** The part of the environment that decides which service answers for a model. */
 export type RegistrySettings = {
@@ -80,10 +81,10 @@ export function modelRegistry(
   const localModels = async (): Promise<readonly OllamaModel[]> => {
     if (settings.ollamaUrl === null) return [];
     try {
-      const apiKey = settings.providerKeys['ollama'] ?? '';
-      return await ollamaModels({ baseUrl: settings.ollamaUrl, apiKey });
+      return await ollamaModels(settings.ollamaUrl, log);
     } catch (error) {
-      log?.warn({ err: error }, 'Ollama does not answer, so none of its models is offered');
+      const { failure } = failureOf('ollama', error);
+      log?.warn({ failure }, 'Ollama does not answer, so none of its models is offered');
       return [];
     }
   };
@@ -97,8 +98,8 @@ export function modelRegistry(
     async offers() {
       const at = new Date(clock()).toISOString();
       const local = (await listed.fetch('ollama')) ?? [];
-      const isLocal = (name: string) => real.get(name)?.isLocal === true;
-      return offersOf({ catalogue, at, placeOf, isLocal, endpoints, local, mostContext });
+      const isFree = (name: string) => real.get(name)?.isFree === true;
+      return offersOf({ catalogue, at, placeOf, isFree, endpoints, local, mostContext });
     },
     provider: (name, isSimulated) => (isSimulated ? simulated : real).get(name) ?? null,
     hasRealModels: real.size > 0,
@@ -159,7 +160,10 @@ function realProviders(settings: RegistrySettings): ReadonlyMap<string, Provider
   );
   for (const { name, key, baseUrl } of settings.compatibleEndpoints) {
     // The SDK requires a key even where the endpoint does not.
-    providers.set(name, openaiCompatible(name, { apiKey: key ?? 'none', baseUrl }));
+    const connection = { apiKey: key ?? 'none', baseUrl };
+    // In production a proxy on this machine may bill its calls.
+    const isFree = settings.mode === 'local' && isOnThisMachine(baseUrl);
+    providers.set(name, { ...openaiCompatible(name, connection), isFree });
   }
   return providers;
 }
@@ -169,12 +173,9 @@ export function connectionOf(
   { name }: ProviderDefinition,
   settings: RegistrySettings,
 ): ProviderConnection | null {
+  if (name === 'ollama')
+    return settings.ollamaUrl === null ? null : { apiKey: '', baseUrl: settings.ollamaUrl };
   const apiKey = settings.providerKeys[name] ?? null;
-  if (name === 'ollama') {
-    return settings.ollamaUrl === null
-      ? null
-      : { apiKey: apiKey ?? '', baseUrl: settings.ollamaUrl };
-  }
   if (apiKey === null) return null;
   const baseUrl = settings.providerUrls[name] ?? null;
   return name === 'openrouter'

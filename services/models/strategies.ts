@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { visibleLine } from './catalogue/model-entry.ts';
 import type { ModelEntry } from './catalogue/model-entry.ts';
 import { efforts } from './model.ts';
 import { seatRoles, strategyIds } from './strategy-list.ts';
@@ -33,8 +34,8 @@ const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(1000), v.maxValu
 export const strategy = v.strictObject({
   id: v.picklist(strategyIds),
   version: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  name: v.pipe(v.string(), v.minLength(1)),
-  description: v.pipe(v.string(), v.minLength(1)),
+  name: visibleLine,
+  description: visibleLine,
   recommended: v.boolean(),
   costTier: v.picklist([1, 2, 3, 4, 5]),
   /** Credits for one run. */

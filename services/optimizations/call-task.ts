@@ -3,7 +3,7 @@ import type { LimitFunction } from 'p-limit';
 import type { LiveTextWriter } from '#services/live/live-text.ts';
 import { createReadable } from '#services/live/readable.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
-import { costMicros, rowAt } from '#services/models/catalogue/prices.ts';
+import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelReply, UsageRecord } from '#services/models/model.ts';
@@ -131,7 +131,7 @@ function costOf(
   { model, provider, simulated, startedAt }: Started,
 ): { micros: number; source: CostSource } | null {
   if (billedCost !== null) return { micros: billedCost, source: 'billed' };
-  if (registry.provider(provider, simulated)?.isLocal === true)
+  if (registry.provider(provider, simulated)?.isFree === true)
     return { micros: 0, source: 'local' };
   const micros = costMicros(usage, priceOf(catalogue, run, model, startedAt));
   return micros === null ? null : { micros, source: 'priced' };
@@ -183,12 +183,13 @@ async function streamReply(
   if (!provider || !isOpen(state))
     throw new ModelFailure('auth', `No provider serves ${call.model}`);
   const own = modelOf(call.slot, state);
+  const { numCtx = {} } = state.schedule;
   const parts = provider.call({
     ...prepared.request,
     model: call.remoteId ?? call.model,
     effort: call.effort,
     structuredOutput: own.structuredOutput ?? 'schema',
-    numCtx: state.schedule.numCtx?.[call.model] ?? null,
+    numCtx: Object.hasOwn(numCtx, call.model) ? (numCtx[call.model] ?? null) : null,
     maxOutputTokens: Math.min(
       state.schedule.maxOutputTokens ??
         dependencies.catalogue.strategyOf(state.strategy)?.maxOutputTokens ??
@@ -227,7 +228,7 @@ function priceOf(
   const stored = 'schedule' in state ? state.schedule.prices : undefined;
   return stored === undefined
     ? catalogue.priceOf(model, startedAt)
-    : rowAt(stored[model] ?? [], startedAt);
+    : rowOf(stored, model, startedAt);
 }
 
 async function sealed(

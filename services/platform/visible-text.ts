@@ -12,6 +12,11 @@ export function visibleText(text: string): string {
     .replace(endlessMarks, '$1');
 }
 
+/** Whether a reader sees all of a text, on one line. */
+export function isVisibleLine(text: string): boolean {
+  return text.trim() !== '' && !/[\n\t]/.test(text) && visibleText(text) === text;
+}
+
 const unseen =
   /[^\P{Cc}\n\t]|[\ufff9-\ufffb]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 

@@ -43,6 +43,23 @@ test('a local Ollama and LM Studio are named with the line that uses them', asyn
   ]);
 });
 
+test('no name that a local server gives itself reaches the terminal unless it is plain', async () => {
+  const odd = ['esc\u001b[2J', 'a\u202eb', 'line\nMODE=local', 'a'.repeat(201)];
+  const ollama = await serving(
+    answering('/api/tags', { models: [...odd, 'plain'].map((name) => ({ name })) }),
+  );
+  const lmStudio = await serving(
+    answering('/v1/models', { data: [...odd, 'plain'].map((id) => ({ id })) }),
+  );
+  expect(await findLocalServers(nothing, { ollama, lmStudio })).toEqual([
+    { found: `Ollama at ${ollama} with 1 model: plain`, line: `OLLAMA_URL=${ollama}` },
+    {
+      found: `An OpenAI-compatible server at ${lmStudio} with 1 model: plain`,
+      line: `OPENAI_COMPATIBLE_ENDPOINTS=lm-studio|${lmStudio}/v1||plain`,
+    },
+  ]);
+});
+
 test('a server that a setting names already is not suggested', async () => {
   const ollama = await serving(answering('/api/tags', { models: [] }));
   const lmStudio = await serving(answering('/v1/models', { data: [{ id: 'qwen3-8b' }] }));

@@ -182,7 +182,67 @@ describe('the offers of the registry', () => {
     expect(await Promise.all([registry.offers(), registry.offers()])).toEqual([[], []]);
     expect(await registry.offers()).toEqual([]);
     expect(server.requests).toHaveLength(1);
-    expect(warnings).toHaveLength(1);
+    expect(warnings).toEqual([[{ failure: 'unavailable' }, expect.any(String)]]);
+  });
+
+  it('of a hostile Ollama only plain ids and families are offered, and no key is sent to it', async () => {
+    const plain = ['constructor', '__proto__', 'a'.repeat(200)];
+    const odd = ['esc\u001b[2J', 'a\u202eb', 'two words', '', 'a'.repeat(201)];
+    const server = await rawServer((request, response, body) => {
+      const show = { details: { family: '\u001b[2J' }, capabilities: ['completion'] };
+      const models = [...odd, ...plain, 'broken'].map((model) => ({ model }));
+      response.statusCode = body.includes('broken') ? 500 : 200;
+      response.end(JSON.stringify(request.url === '/api/tags' ? { models } : show));
+    });
+    open.push(server);
+    const warnings: unknown[] = [];
+    const registry = registryOf(
+      { ollamaUrl: server.url, sandboxUrl: null, providerKeys: { ollama: 'canary' } },
+      { log: { warn: (...args: unknown[]) => warnings.push(args) } },
+    );
+    const offers = await registry.offers();
+    expect(offers.map(({ model, family }) => [model, family]).toReversed()).toEqual(
+      plain.map((id) => [id, 'ollama']),
+    );
+    expect(warnings).toEqual([[{ failure: 'unavailable' }, expect.any(String)]]);
+    expect(server.requests).toHaveLength(1 + plain.length + 1);
+    expect(server.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual(
+      [],
+    );
+  });
+
+  it('an Ollama is asked for at most 100 models, 8 at once', async () => {
+    let atOnce = 0;
+    let most = 0;
+    const server = await rawServer((request, response) => {
+      const models = Array.from({ length: 130 }, (_, index) => ({ model: `m:${index}` }));
+      if (request.url === '/api/tags') return void response.end(JSON.stringify({ models }));
+      most = Math.max(most, (atOnce += 1));
+      setTimeout(() => {
+        atOnce -= 1;
+        response.end(JSON.stringify({ details: {}, capabilities: ['completion'] }));
+      }, 5);
+    });
+    open.push(server);
+    const offers = await registryOf({ ollamaUrl: server.url, sandboxUrl: null }).offers();
+    expect(offers.map(({ model }) => model).toReversed()).toEqual(
+      Array.from({ length: 100 }, (_, index) => `m:${index}`),
+    );
+    expect(most).toBe(8);
+  });
+
+  it('an Ollama that describes none of its models counts as one that does not answer', async () => {
+    const server = await rawServer((request, response) => {
+      response.end(request.url === '/api/tags' ? '{"models":[{"model":"a"}]}' : '<html>');
+    });
+    open.push(server);
+    const warnings: unknown[] = [];
+    const log = { warn: (...args: unknown[]) => warnings.push(args) };
+    const registry = registryOf({ ollamaUrl: server.url, sandboxUrl: null }, { log });
+    expect(await registry.offers()).toEqual([]);
+    expect(warnings).toEqual([
+      [{ failure: 'malformed' }, expect.stringMatching(/does not answer/)],
+    ]);
   });
 });
 
@@ -210,13 +270,29 @@ describe('the registry', () => {
     expect(registry.provider(name, false) !== null).toBe(isConnected);
   });
 
-  it('only Ollama costs nothing', () => {
+  it.each([
+    ['local', 'http://127.0.0.1:4000/v1', true],
+    ['local', 'https://proxy.example/v1', false],
+    ['production', 'http://127.0.0.1:4000/v1', false],
+    ['production', 'https://proxy.example/v1', false],
+  ] as const)('in %s mode an endpoint at %s is free: %s', async (mode, baseUrl, isFree) => {
+    const models = [endpoint('proxy', ['luna', 'gpt-6-luna'], ['mine', 'mine'])];
+    const compatibleEndpoints = models.map((each) => ({ ...each, baseUrl }));
+    const registry = registryOf({ mode, compatibleEndpoints, sandboxUrl: null });
+    const listed = catalogue.priceOf('gpt-6-luna', new Date().toISOString());
+    expect(registry.provider('proxy', false)?.isFree).toBe(isFree);
+    expect((await registry.offers()).map(({ price }) => price?.outputPerMTok)).toEqual(
+      isFree ? [0, 0] : [listed?.outputPerMTok, undefined],
+    );
+  });
+
+  it('of all providers only Ollama costs nothing', () => {
     const registry = registryOf({
       providerKeys: Object.fromEntries(providerDefinitions.map(({ name }) => [name, 'key'])),
       ollamaUrl: 'http://127.0.0.1:11434',
     });
     const local = providerDefinitions.filter(
-      ({ name }) => registry.provider(name, false)?.isLocal === true,
+      ({ name }) => registry.provider(name, false)?.isFree === true,
     );
     expect(local.map(({ name }) => name)).toEqual(['ollama']);
   });

@@ -83,8 +83,9 @@ const recipes: [string, Recipe][] = [
     'LM Studio with two models',
     {
       strategy: 'fast',
+      // Models may have any name, also one that every object has.
       env: (url) => ({
-        OPENAI_COMPATIBLE_ENDPOINTS: `lm-studio|${url}/compatible/v1||qwen3-8b,my-own-model`,
+        OPENAI_COMPATIBLE_ENDPOINTS: `lm-studio|${url}/compatible/v1||constructor,__proto__`,
       }),
       providers: ['lm-studio'],
       costs: ['local'],

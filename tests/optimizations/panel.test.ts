@@ -83,6 +83,7 @@ test('the version of an estimate changes with a seat, and with nothing else that
   expect(await versionWith(everything.filter(({ model }) => model !== first))).not.toBe(version);
 });
 
+// cspell:ignore Ждать
 test('dense writing counts four times, because its characters are about a token each', () => {
   // cspell:ignore Ждать
   expect(promptCharacters('Should I wait?', ' Ждать? 12 €')).toBe(26);

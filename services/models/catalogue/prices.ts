@@ -80,6 +80,15 @@ export function rowAt(rows: readonly PriceRow[], atIso: string): PriceRow | null
   return rows.find((row) => startOf(row) <= at && at < endOf(row)) ?? null;
 }
 
+/** The row in force of one model, whose id may be any text, also `constructor`. */
+export function rowOf(
+  rows: Readonly<Record<string, readonly PriceRow[]>>,
+  model: string,
+  atIso: string,
+): PriceRow | null {
+  return Object.hasOwn(rows, model) ? rowAt(rows[model] ?? [], atIso) : null;
+}
+
 /** The rows in force at some moment between the two, both included. */
 export function rowsBetween(
   rows: readonly PriceRow[],

@@ -15,6 +15,11 @@ export const dataIds = v.pipe(
   v.transform(({ data }) => data.map(({ id }) => id)),
 );
 
+/** Visible ASCII: another program's words, which reach terminals, settings and pages. */
+export function isPlainId(id: string): boolean {
+  return /^[\x21-\x7e]{1,200}$/.test(id);
+}
+
 export function bearer(apiKey: string): Record<string, string> {
   return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
 }

@@ -1,6 +1,9 @@
+import pLimit from 'p-limit';
 import * as v from 'valibot';
 import type { Effort } from '#services/models/model.ts';
 import { failureOf, guardedFetch } from '#services/models/transport/guarded-fetch.ts';
+import type { Log } from '#services/platform/process/log.ts';
+import { isPlainId } from './listing.ts';
 
 /** A model that a local Ollama can answer with. */
 export type OllamaModel = {
@@ -14,35 +17,26 @@ export type OllamaModel = {
 };
 
 /**
- * The models that are installed, answer in text and run on this machine: what Ollama only passes on to
- * another host is left out.
+ * The first 100 models that are installed and run on this machine, of those that answer in text: what
+ * Ollama only passes on to another host is left out, and so is a model that it fails to describe.
  *
  * @param baseUrl without a trailing slash
- * @throws ModelFailure when Ollama does not answer within five seconds
+ * @throws ModelFailure when Ollama does not list its models within five seconds, or describes none
  */
-export async function ollamaModels(connection: {
-  baseUrl: string;
-  apiKey: string;
-}): Promise<readonly OllamaModel[]> {
+export async function ollamaModels(
+  baseUrl: string,
+  log?: Pick<Log, 'warn'>,
+): Promise<readonly OllamaModel[]> {
   try {
-    return await listedBy(connection);
+    return await listedBy(baseUrl, log);
   } catch (error) {
     throw failureOf('ollama', error);
   }
 }
 
-async function listedBy({
-  baseUrl,
-  apiKey,
-}: {
-  baseUrl: string;
-  apiKey: string;
-}): Promise<readonly OllamaModel[]> {
+async function listedBy(baseUrl: string, log?: Pick<Log, 'warn'>): Promise<readonly OllamaModel[]> {
   const signal = AbortSignal.timeout(listMs);
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
+  const headers = { 'content-type': 'application/json' };
   const get = guardedFetch(fetch, () => undefined);
   const ask = async <Schema extends v.GenericSchema>(
     path: string,
@@ -54,14 +48,29 @@ async function listedBy({
     return v.parse(schema, await response.json());
   };
   const { models } = await ask('/api/tags', tagsReply);
-  const local = models.filter(({ remote_host: host }) => host === undefined);
-  const shown = await Promise.all(
-    local.map(async ({ model }) => ({
-      remoteId: model,
-      show: await ask('/api/show', showReply, { model }),
-    })),
+  const local = models
+    .filter(({ model, remote_host: host }) => host === undefined && isPlainId(model))
+    .slice(0, mostModels);
+  const limit = pLimit(requestsAtOnce);
+  const shown = await Promise.allSettled(
+    local.map(async ({ model }) =>
+      limit(async () => ({
+        remoteId: model,
+        show: await ask('/api/show', showReply, { model }),
+      })),
+    ),
   );
-  return shown.flatMap(({ remoteId, show }) => {
+  const failed = shown.filter((each) => each.status === 'rejected');
+  if (failed.length > 0) {
+    const first = failureOf('ollama', failed[0]?.reason);
+    if (failed.length === shown.length) throw first;
+    log?.warn(
+      { failure: first.failure },
+      'Ollama does not describe some of its models, so they are not offered',
+    );
+  }
+  const described = shown.filter((each) => each.status === 'fulfilled');
+  return described.flatMap(({ value: { remoteId, show } }) => {
     if (!show.capabilities.includes('completion') || show.remote_host !== undefined) return [];
     return [
       {
@@ -75,6 +84,8 @@ async function listedBy({
 }
 
 const listMs = 5000;
+const mostModels = 100;
+const requestsAtOnce = 8;
 
 /** Ollama's own default where a model does not say. */
 const usualContext = 4096;
@@ -116,7 +127,7 @@ function contextOf({ model_info: info }: Shown): number | null {
 function familyOf(remoteId: string, architecture: string): string {
   const name = remoteId.split('/').at(-1)?.toLowerCase() ?? '';
   const known = Object.entries(makers).find(([begin]) => name.startsWith(begin));
-  return known?.[1] ?? (architecture === '' ? 'ollama' : architecture);
+  return known?.[1] ?? (isPlainId(architecture) ? architecture : 'ollama');
 }
 
 /** By the begin of the model's name in Ollama's library. */

@@ -9,7 +9,6 @@ import type { OpenCall } from '#services/models/transport/guarded-call.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { Effort, ModelPart, ModelRequest, UsageRecord } from '#services/models/model.ts';
 import type { ProviderConnection, ProviderDefinition } from '#services/models/provider.ts';
-import { bearer } from './listing.ts';
 import { loadPatientFetch } from '#services/models/transport/patient-fetch.ts';
 import { localPatience } from '#services/models/transport/silence.ts';
 
@@ -33,13 +32,11 @@ export const ollama: ProviderDefinition = {
   recognised: { makers: ['ollama'], models: [] },
   keyVariable: 'OLLAMA_URL',
   ownUrl: ollamaUrl,
-  listCalls: ({ apiKey, baseUrl }) => [
-    { url: `${baseUrl}/api/tags`, headers: bearer(apiKey), idsIn: installedModels },
-  ],
+  listCalls: ({ baseUrl }) => [{ url: `${baseUrl}/api/tags`, headers: {}, idsIn: installedModels }],
   sandboxPath: '/ollama',
   loadSdk: sdk,
-  connect: (connection) =>
-    sdkProvider(
+  connect: (connection) => ({
+    ...sdkProvider(
       'ollama',
       sdk,
       ({ Ollama }, call) => partsOf(new Ollama(configOf(connection, call)), call),
@@ -48,6 +45,8 @@ export const ollama: ProviderDefinition = {
         fetchOf: ({ patientFetch }) => patientFetch,
       },
     ),
+    isFree: true,
+  }),
 };
 
 const installedModels = v.pipe(
@@ -59,13 +58,11 @@ type Client = InstanceType<Awaited<ReturnType<typeof sdk>>['Ollama']>;
 
 /** The client has no signal of its own and prints what it cannot read, so both stand in its fetch. */
 function configOf(
-  { apiKey, baseUrl }: ProviderConnection,
+  { baseUrl }: Pick<ProviderConnection, 'baseUrl'>,
   { fetch, signal }: Pick<OpenCall, 'fetch' | 'signal'>,
 ): Config {
   return {
     host: baseUrl ?? ollamaUrl,
-    // Ollama asks for no key; a proxy before it may.
-    headers: apiKey === '' ? {} : { Authorization: `Bearer ${apiKey}` },
     fetch: async (input, init) => {
       const response = await fetch(input, { ...init, signal });
       return new Response(response.body?.pipeThrough(checkedLines()), response);

@@ -9,7 +9,7 @@ import { chatClient, chatParams, chatParts, chatSdk } from './chat-completions.t
 
 /**
  * Any endpoint that speaks Chat Completions: LM Studio, vLLM, llama.cpp, Groq and most others. One on
- * this machine costs nothing and may be slow.
+ * this machine may be slow.
  *
  * @param name as configured; messages and events name the provider so.
  */

@@ -22,15 +22,15 @@ export function localContexts(
     [synthesizers, calls.draft],
     [verifiers.flat(), calls.verdict],
   ];
-  const sizes: Record<string, number> = {};
+  const sizes = new Map<string, number>();
   for (const [placed, { input, output }] of uses)
     for (const { offer, effort } of placed) {
       if (offer.provider !== 'ollama') continue;
       const needed = (input + output + thinkingTokens(effort)) * roomForMore;
       const size = Math.min(Math.ceil(needed / step) * step, offer.contextTokens);
-      sizes[offer.model] = Math.max(sizes[offer.model] ?? 0, size);
+      sizes.set(offer.model, Math.max(sizes.get(offer.model) ?? 0, size));
     }
-  return sizes;
+  return Object.fromEntries(sizes);
 }
 
 const roomForMore = 1.25;

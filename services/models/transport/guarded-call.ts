@@ -32,7 +32,7 @@ export function sdkProvider<Sdk>(
 ): Provider {
   return {
     name,
-    isLocal: local !== null,
+    isFree: false,
     async *call(request) {
       const sdk = await load();
       const patience = (local?.patience ?? patienceWith)(request);

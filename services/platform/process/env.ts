@@ -267,9 +267,13 @@ const originUrl = v.pipe(
   v.transform((text) => new URL(text).origin),
 );
 
+/** `fetch` refuses such an address, and its error quotes the password. */
+const loginMessage = 'must hold no user name and no password in an address';
+
 const webUrl = (example: string) =>
   v.pipe(
     urlWith(['http:', 'https:'], example),
+    v.check((text) => !hasLogin(text), loginMessage),
     v.transform((text) => text.replace(/\/+$/, '')),
   );
 
@@ -310,10 +314,12 @@ const compatibleEndpoints = v.pipe(
   v.optional(v.string(), ''),
   v.rawTransform(({ dataset, addIssue, NEVER }): CompatibleEndpoint[] => {
     const endpoints = partsOf(dataset.value, ';').map(endpointOf);
-    if (endpoints.every((endpoint) => endpoint !== null)) return endpoints;
+    const isRead = endpoints.every((endpoint) => endpoint !== null);
+    if (isRead && !endpoints.some(({ baseUrl }) => hasLogin(baseUrl))) return endpoints;
     addIssue({
-      message:
-        'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32) with ; between endpoints',
+      message: isRead
+        ? loginMessage
+        : 'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32) with ; between endpoints',
     });
     return NEVER;
   }),
@@ -629,6 +635,12 @@ function listedModel(text: string): CompatibleEndpoint['models'][number] {
   return at < 0
     ? { remoteId: text, model: text }
     : { remoteId: text.slice(0, at).trim(), model: text.slice(at + 1).trim() };
+}
+
+function hasLogin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username !== '' || password !== '';
 }
 
 function isOrigin(text: string): boolean {

@@ -88,11 +88,8 @@ const lists: readonly List[] = [
 
 function ollamaLists(): List[] {
   const open = {
-    keyOf: (headers: Headers) => bearerKey(headers) ?? 'none',
-    failure: ({ failure, message }: WireFailure) => ({
-      status: failure === 'auth' ? 401 : 404,
-      body: { error: message },
-    }),
+    keyOf: () => 'none',
+    failure: ({ message }: WireFailure) => ({ status: 404, body: { error: message } }),
   };
   return [
     { ...open, method: 'GET', path: '/ollama/api/tags', reply: ollamaTags },

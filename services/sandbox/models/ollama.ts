@@ -1,6 +1,6 @@
 import type { ChatResponse, ErrorResponse, ListResponse, ShowResponse } from 'ollama/browser';
 import * as v from 'valibot';
-import { bearerKey, estimateTokens, systemAndPrompt, textContent } from './wire.ts';
+import { estimateTokens, systemAndPrompt, textContent } from './wire.ts';
 import type {
   FailureKind,
   StreamedTurn,
@@ -15,8 +15,8 @@ import type {
 export const ollamaChat: WireFormat = {
   path: /^\/ollama\/api\/chat$/,
   contentType: 'application/x-ndjson',
-  // It asks for no key; a proxy before it may.
-  keyOf: (headers) => bearerKey(headers) ?? 'none',
+  // It asks for no key.
+  keyOf: () => 'none',
   read(body) {
     const request = v.parse(requestSchema, body);
     const model = installed.find(({ id }) => id === request.model);

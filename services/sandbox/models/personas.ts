@@ -32,7 +32,7 @@ export type TurnSettings = {
 };
 
 export function personaOf({ personas }: Pick<TurnSettings, 'personas'>, model: string) {
-  return personas[model] ?? personas['*'] ?? null;
+  return (Object.hasOwn(personas, model) ? personas[model] : personas['*']) ?? null;
 }
 
 /** Counts the calls of one prompt to one model; remembers the last 10,000 prompts. */

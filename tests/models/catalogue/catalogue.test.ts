@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
-import { costMicros, rowsBetween } from '#services/models/catalogue/prices.ts';
+import { costMicros, rowOf, rowsBetween } from '#services/models/catalogue/prices.ts';
 import { unknownUsage } from '#services/models/model.ts';
 import type { UsageRecord } from '#services/models/model.ts';
 import { longestRunMs } from '#services/models/strategies.ts';
@@ -92,6 +92,12 @@ describe('cost', () => {
     const cost = costMicros(usage(inputs), priceOf(model, now));
     expect(cost).toBeGreaterThanOrEqual(expected);
     expect(cost).toBeLessThanOrEqual(expected + 1);
+  });
+
+  it.each(['constructor', '__proto__'])('a run’s prices hold a model named %s', (id) => {
+    const rows = modelOf('gpt-6-luna')!.prices;
+    expect(rowOf(Object.fromEntries([[id, rows]]), id, now)).toEqual(priceOf('gpt-6-luna', now));
+    expect(rowOf({}, id, now)).toBeNull();
   });
 
   it('cached input counts towards the long tier, too', () => {
@@ -267,6 +273,26 @@ describe("the operator's file", () => {
       'models "ministral-latest", id must be the id of one model, not an alias',
       { models: [{ ...local, id: 'ministral-latest' }] },
     ],
+    ...['esc \u001b[2J', 'sk-secret\u202e', 'two\nlines', '\u200b', ' '].flatMap(
+      (text): [string, unknown][] => [
+        [
+          'models "gpt-6-luna", displayName must be visible text on one line',
+          { models: [{ id: 'gpt-6-luna', displayName: text }] },
+        ],
+        [
+          'models "gpt-6-luna", family must be visible text on one line',
+          { models: [{ id: 'gpt-6-luna', family: text }] },
+        ],
+        [
+          'strategies "fast", name must be visible text on one line',
+          { strategies: [{ id: 'fast', name: text }] },
+        ],
+        [
+          'strategies "fast", description must be visible text on one line',
+          { strategies: [{ id: 'fast', description: text }] },
+        ],
+      ],
+    ),
     ['strategies "wide", id must be', { strategies: [{ id: 'wide' }] }],
     ['strategies "fast", credits must be >=1', { strategies: [{ id: 'fast', credits: 0 }] }],
     [

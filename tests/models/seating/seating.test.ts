@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Offer } from '#services/models/offer.ts';
 import { seat } from '#services/models/seating.ts';
 import type { Seating, SeatingSettings } from '#services/models/seating.ts';
+import { localContexts } from '#services/models/seating/local-context.ts';
 import { verdictOf } from '#services/models/seating/independence.ts';
 import {
   cardSentence,
@@ -329,3 +330,12 @@ function priced(times: number): Offer[] {
     },
   }));
 }
+
+test('a local model may have any name, also one that every object has', () => {
+  const ids = ['constructor', '__proto__', 'qwen3:8b'];
+  const offers = ids.map((id) => local(id, { provider: 'ollama' }));
+  const council = { ...seated(offers), reviewsPerSeat: balanced.reviewsPerSeat };
+  const stored: unknown = JSON.parse(JSON.stringify(localContexts(council, 2000)));
+  expect(Object.keys(stored as object).toSorted()).toEqual(ids.toSorted());
+  expect(Object.values(stored as object)).toEqual(ids.map(() => expect.any(Number) as number));
+});

@@ -106,6 +106,20 @@ describe('the settings', () => {
     ]);
   });
 
+  test.each([
+    ['OLLAMA_URL', 'http://canary:canary@127.0.0.1:11434'],
+    ['OPENAI_URL', 'https://:canary@gateway.example/v1'],
+    ['ANTHROPIC_URL', 'https://canary@gateway.example'],
+    ['GOOGLE_URL', 'https://canary:canary@gateway.example'],
+    ['MISTRAL_URL', 'https://canary:canary@gateway.example'],
+    ['OPENROUTER_URL', 'https://canary:canary@gateway.example'],
+    ['OPENAI_COMPATIBLE_ENDPOINTS', 'lab|http://canary:canary@127.0.0.1:1/v1||m;b|http://b/v1||m'],
+  ])('the settings refuse a password in %s and repeat none of it', (name, value) => {
+    expect(linesOf({ [name]: value })).toEqual([
+      `${name} must hold no user name and no password in an address`,
+    ]);
+  });
+
   test('the settings read lists and pairs', () => {
     const env = readEnv({
       CORS_ORIGINS: 'https://a.example, https://b.example:8443/',
