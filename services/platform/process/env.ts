@@ -614,6 +614,8 @@ function endpointOf(text: string): CompatibleEndpoint | null {
     rest.length === 0 &&
     /^(?:|[1-9]|[12]\d|3[0-2])$/.test(atOnce) &&
     /^[a-z][a-z0-9-]{0,39}$/.test(name) &&
+    // What every object has: figures are kept by name.
+    !(name in {}) &&
     URL.canParse(baseUrl) &&
     ['http:', 'https:'].includes(new URL(baseUrl).protocol) &&
     models.length > 0 &&

@@ -114,6 +114,7 @@ describe('the settings', () => {
     ['MISTRAL_URL', 'https://canary:canary@gateway.example'],
     ['OPENROUTER_URL', 'https://canary:canary@gateway.example'],
     ['OPENAI_COMPATIBLE_ENDPOINTS', 'lab|http://canary:canary@127.0.0.1:1/v1||m;b|http://b/v1||m'],
+    ['OPENAI_COMPATIBLE_ENDPOINTS', 'constructor|http://canary/v1||m'],
   ])('the settings refuse a password in %s and repeat none of it', (name, value) => {
     expect(linesOf({ [name]: value })).toEqual([
       `${name} must hold no user name and no password in an address`,
