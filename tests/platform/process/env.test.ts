@@ -106,6 +106,11 @@ describe('the settings', () => {
     ]);
   });
 
+  test('an endpoint cannot be named like what every object has', () => {
+    const lines = linesOf({ OPENAI_COMPATIBLE_ENDPOINTS: 'constructor|http://a.example/v1||m' });
+    expect(lines).toEqual([expect.stringContaining('OPENAI_COMPATIBLE_ENDPOINTS must be name|')]);
+  });
+
   test.each([
     ['OLLAMA_URL', 'http://canary:canary@127.0.0.1:11434'],
     ['OPENAI_URL', 'https://:canary@gateway.example/v1'],
@@ -114,7 +119,6 @@ describe('the settings', () => {
     ['MISTRAL_URL', 'https://canary:canary@gateway.example'],
     ['OPENROUTER_URL', 'https://canary:canary@gateway.example'],
     ['OPENAI_COMPATIBLE_ENDPOINTS', 'lab|http://canary:canary@127.0.0.1:1/v1||m;b|http://b/v1||m'],
-    ['OPENAI_COMPATIBLE_ENDPOINTS', 'constructor|http://canary/v1||m'],
   ])('the settings refuse a password in %s and repeat none of it', (name, value) => {
     expect(linesOf({ [name]: value })).toEqual([
       `${name} must hold no user name and no password in an address`,
