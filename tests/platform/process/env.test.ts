@@ -113,11 +113,11 @@ describe('the settings', () => {
 
   test.each([
     ['OLLAMA_URL', 'http://canary:canary@127.0.0.1:11434'],
-    ['OPENAI_URL', 'https://:canary@gateway.example/v1'],
-    ['ANTHROPIC_URL', 'https://canary@gateway.example'],
-    ['GOOGLE_URL', 'https://canary:canary@gateway.example'],
-    ['MISTRAL_URL', 'https://canary:canary@gateway.example'],
-    ['OPENROUTER_URL', 'https://canary:canary@gateway.example'],
+    ['OPENAI_URL', 'https://:canary@gateway.example.com/v1'],
+    ['ANTHROPIC_URL', 'https://canary@gateway.example.com'],
+    ['GOOGLE_URL', 'https://canary:canary@gateway.example.com'],
+    ['MISTRAL_URL', 'https://canary:canary@gateway.example.com'],
+    ['OPENROUTER_URL', 'https://canary:canary@gateway.example.com'],
     ['OPENAI_COMPATIBLE_ENDPOINTS', 'lab|http://canary:canary@127.0.0.1:1/v1||m;b|http://b/v1||m'],
   ])('the settings refuse a password in %s and repeat none of it', (name, value) => {
     expect(linesOf({ [name]: value })).toEqual([
