@@ -9,7 +9,7 @@ import {
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
-import { challengeTypes } from '#services/optimizations/run/events.ts';
+import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
 
 export { challengeTypes };
 
@@ -443,8 +443,12 @@ const SeatProgress = v.object({
   confidence: v.pipe(
     v.nullable(v.number()),
     v.description(
-      '0–100, whole: how sure the others can be of its answer; null until it is scored',
+      "0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews",
     ),
+  ),
+  rank: v.pipe(
+    v.nullable(v.number()),
+    v.description("The place of its answer in the reviewers' order, from 1; null before"),
   ),
   attempt: v.pipe(
     v.number(),
@@ -499,7 +503,12 @@ export const OptimizationSummary = v.object({
       '0–100, whole: how far the models agree; null until it is scored, and when it could not be',
     ),
   ),
-  confidence_score: v.pipe(v.nullable(v.number()), v.description('0–1; null while unknown')),
+  confidence_score: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
+    ),
+  ),
   cost: v.pipe(
     v.nullable(v.number()),
     v.description('USD that the models have cost; null while unknown'),
@@ -526,8 +535,21 @@ export type OptimizationList = v.InferOutput<typeof OptimizationList>;
 const Side = v.object({
   stance: v.string(),
   seats: v.pipe(v.array(v.string()), v.description('Seats that hold it')),
-  /** Verbatim from one of these seats' answers. */
-  quote: v.nullable(v.object({ seat: v.string(), text: v.string() })),
+  quote: v.pipe(
+    v.nullable(
+      v.object({
+        seat: v.string(),
+        text: v.string(),
+        source: v.pipe(
+          v.picklist(['reason', 'answer']),
+          v.description(
+            '`reason`: what the seat wrote with its vote; `answer`: word for word from its answer',
+          ),
+        ),
+      }),
+    ),
+    v.description('What one of these seats says about it; null when none gave a reason'),
+  ),
 });
 const Disagreement = v.object({
   about: v.pipe(v.string(), v.description('`decision`, or the id of a claim')),
@@ -581,7 +603,9 @@ export const BiasAnalysis = v.object({
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
   model_confidence_scores: v.pipe(
     v.record(v.string(), v.number()),
-    v.description('0–100, whole, by seat: how sure the others can be of its answer'),
+    v.description(
+      '0–100, whole, by seat: the share of its claims that the other models support; no probability',
+    ),
   ),
   uncertainty_factors: v.array(
     v.object({
@@ -637,25 +661,92 @@ const Cited = v.object({
     v.description('Claims of this run that the text stands on'),
   ),
 });
+const Flaw = v.object({
+  id: v.string(),
+  about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
+  reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
+  texts: v.pipe(v.array(v.string()), v.description('What each of them wrote')),
+  reply: v.pipe(
+    v.nullable(v.string()),
+    v.description('What the recommendation answers; null when none was written'),
+  ),
+});
+export type Flaw = v.InferOutput<typeof Flaw>;
+
+const NextStep = v.object({
+  action: v.string(),
+  owner: v.pipe(v.string(), v.description('Who does it; usually `you`')),
+  by_days: v.pipe(
+    v.nullable(v.number()),
+    v.description('Days from the end of the run; null in runs of v0.1'),
+  ),
+  measure: v.pipe(v.string(), v.description('How one knows that it works; empty in runs of v0.1')),
+  stop_if: v.pipe(v.string(), v.description('When to stop; empty in runs of v0.1')),
+  claim_ids: Cited.entries.claim_ids,
+});
+export type NextStep = v.InferOutput<typeof NextStep>;
+
+const OptionSide = v.object({
+  option_id: v.string(),
+  text: v.string(),
+  voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
+  answer: v.pipe(
+    v.nullable(v.object({ seat: v.string(), text: v.string() })),
+    v.description('The best answer for it, in one sentence'),
+  ),
+  objection: v.pipe(
+    v.nullable(v.object({ seat: v.string(), text: v.string() })),
+    v.description('The strongest objection to it; null when no reviewer wrote one'),
+  ),
+  settled_by: v.pipe(
+    v.nullable(v.string()),
+    v.description('What would settle it; null when no model said'),
+  ),
+});
+export type OptionSide = v.InferOutput<typeof OptionSide>;
+
 export const RunResult = v.object({
   heading: v.pipe(
-    v.picklist(['recommendation', 'best_single_answer']),
-    v.description('`best_single_answer` when no recommendation passed its checks'),
+    v.picklist(headings),
+    v.description(
+      '`recommendation`: one option is alone first; `no_majority`: none is; `undecidable`: most say that it cannot be decided from what was given; `best_single_answer`: no recommendation passed its checks',
+    ),
+  ),
+  option_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('The option that the vote chose; null without a majority'),
+  ),
+  votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
+  votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
+  tie_break: v.pipe(
+    v.nullable(v.object({ option_id: v.string(), by: v.literal('order') })),
+    v.description(
+      "Without a majority: the option to take if one must be taken today, by the reviewers' order of the answers",
+    ),
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
+  decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
+  flaws: v.pipe(
+    v.array(Flaw),
+    v.description('What two or more reviewers call a mistake in the chosen option, whatever the vote'),
+  ),
+  options: v.pipe(
+    v.array(OptionSide),
+    v.description('The options side by side, where none was chosen; else empty'),
+  ),
   sections: v.array(v.object({ heading: v.string(), blocks: v.array(Cited) })),
-  next_steps: v.array(Cited),
+  next_steps: v.array(NextStep),
   dissent: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
   uncertainties: v.array(v.string()),
   verified: v.pipe(
-    v.picklist(['two', 'one', 'self', 'none']),
+    v.picklist(['two', 'one', 'self', 'none', 'nothing_to_verify']),
     v.description(
-      'Other models that verified it: `two` or `one`; `self` when only the model that wrote it did, or `none`',
+      'Other models that compared it with the points of agreement: `two` or `one`; `self` when only the model that wrote it did, or `none`; `nothing_to_verify` without such points',
     ),
   ),
   seat: v.pipe(
     v.nullable(v.string()),
-    v.description('The seat that wrote the best single answer, when that is what this is'),
+    v.description('The seat whose answer this is, when no recommendation passed its checks'),
   ),
 });
 export type RunResult = v.InferOutput<typeof RunResult>;

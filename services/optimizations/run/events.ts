@@ -188,6 +188,7 @@ export type CallOutcome =
   | ({ kind: 'claims'; rejectedQuotes: number } & Ledger)
   | { kind: 'review'; ballot: Ballot }
   | { kind: 'draft'; optionId: string; checks: DraftChecks }
+  /** A contradiction counts only with words of the draft as they are there. */
   | { kind: 'verify'; contradicts: boolean; claimIds: readonly string[] };
 
 /** `excluded` answered, but was left out of the vote. */
@@ -195,7 +196,41 @@ export type MissingSeat = { seat: string; why: FailureClass | 'lost' | 'late' };
 
 export type Settlement = { kind: 'release' } | { kind: 'capture'; capture: number; refund: number };
 
-export type Heading = 'recommendation' | 'best_single_answer';
+/** What a completed run publishes; `docs/method.md` defines each. */
+export const headings = [
+  'recommendation',
+  'no_majority',
+  'best_single_answer',
+  'undecidable',
+] as const;
+export type Heading = (typeof headings)[number];
+
+/** The option of every ledger that says that the question cannot be decided from what was given. */
+export const undecidableOption = 'undecidable';
+
+/** What the vote decided. Votes are heads. */
+export type Verdict = {
+  /** The heading if a draft passes. */
+  heading: Heading;
+  /** The option that the vote chose; null without one. */
+  optionId: string | null;
+  /** Without a majority: the option of the better placed answer. */
+  tieBreak: string | null;
+  votesFor: number;
+  votesTotal: number;
+  /** The options to compare where none is chosen. */
+  contenders: readonly string[];
+  /** The best answer that proposes the option, else the best that its voters named. */
+  bestSeat: string | null;
+};
+
+/** An answer of the chosen option that two or more reviewers called a mistake to follow. */
+export type Flaw = {
+  id: string;
+  aboutSeat: string;
+  optionId: string;
+  reviewers: readonly string[];
+};
 
 export type ConclusionReason =
   | 'quorum'
@@ -204,6 +239,8 @@ export type ConclusionReason =
   | 'not_seatable'
   | 'person'
   | 'drafts_failed'
+  /** Nothing to write about: the claims of the answers could not be merged. */
+  | 'no_ledger'
   | null;
 
 /** Numbers of `ScoresComputed`; formulas in `council.ts`. Shares are 0–1, rounded to 4 decimals. */
@@ -256,6 +293,9 @@ export type Scores = {
     share: number | null;
     votes: Readonly<Record<string, readonly string[]>>;
   };
+  /** Absent in runs of v0.1, whose draft chose the decision. */
+  verdict?: Verdict;
+  flaws?: readonly Flaw[];
   consensus: readonly string[];
   disagreements: readonly {
     /** A claim id, or `decision`. */
@@ -363,7 +403,7 @@ export type OptimizationEvent =
         repaired?: readonly Repair[];
         /**
          * `reply`: the model's text. Opinions add `shown`, the scrubbed text that reviewers read;
-         * reviews add `notes`, JSON of {critique, flaws: [{seat, text}]}.
+         * reviews add `notes`, JSON of ReviewNotes.
          */
         sealed: { reply: string; shown?: string; notes?: string };
       }
@@ -433,6 +473,8 @@ export type OptimizationEvent =
         reason: ConclusionReason;
         /** The author of the answer published under "best single answer". */
         bestSeat: string | null;
+        /** No draft passed. Absent in runs of v0.1: true of their best single answers. */
+        draftFailed?: boolean;
         callsStarted: number;
         missing: number;
         seats: number;
@@ -451,8 +493,19 @@ export type OptimizationEvent =
 
 export type OptimizationEventType = OptimizationEvent['type'];
 
+/** The content of `CallSucceeded.sealed.notes`. Runs of v0.1 have no reasons. */
+export type ReviewNotes = {
+  critique: string;
+  flaws: readonly { seat: string; text: string }[];
+  /** By claim. */
+  reasons?: Readonly<Record<string, string>>;
+  decisionReason?: string;
+};
+
 /** The content of `ClaimsFixed.sealed.ledger`. */
 export type LedgerTexts = {
+  /** What the question is about, in at most 70 characters. */
+  title?: string;
   claims: Readonly<
     Record<string, { text: string; quotes: readonly { seat: string; quote: string }[] }>
   >;
