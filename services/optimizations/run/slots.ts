@@ -1,4 +1,4 @@
-import type { CouncilModel, Schedule, Seat, Slot } from './events.ts';
+import type { CouncilModel, Refines, Schedule, Seat, Slot } from './events.ts';
 
 /** Reading and writing the names of slots; `Slot` in `events.ts` describes the grammar. */
 export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
@@ -69,6 +69,12 @@ export function modelOf(
         slot,
       );
   }
+}
+
+/** The seats that a run calls: in a refinement, those whose model is still offered. */
+export function askedSeats(run: { seats: readonly Seat[]; refines?: Refines }): readonly Seat[] {
+  const { notOffered = [] } = run.refines ?? {};
+  return run.seats.filter(({ seat }) => !notOffered.includes(seat));
 }
 
 /** Every model that a run may call, in its seats and outside them; a model may stand there twice. */

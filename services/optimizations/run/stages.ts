@@ -8,11 +8,14 @@ import type {
   Heading,
   MissingSeat,
   OptimizationEvent,
+  Refines,
   Schedule,
+  Scores,
   Seat,
   Slot,
 } from './events.ts';
 import { isDead, isWaiting } from './owed.ts';
+import { answerSlotOf, countRefinement, isRefining, secondVotes } from './second-round.ts';
 import {
   answersQuorum,
   answersReachable,
@@ -173,6 +176,29 @@ export function closeReviews(
  * the metric that the run names.
  */
 export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric) {
+  return isRefining(state) ? countSecondVotes(state, metric) : countFirstReviews(state, metric);
+}
+
+function countSecondVotes(
+  state: At<'reviews'> & { refines: Refines },
+  metric: Metric,
+): Counted {
+  const ballots = secondVotes(state);
+  const missing = [...state.missing, ...missingSeats(state, reviewSlot, state.accepted)];
+  const counted = countRefinement(state, missing.length === 0, metric);
+  return { ballots, missing, excluded: null, ...counted };
+}
+
+type Counted = {
+  /** By seat: what it voted in this run. */
+  ballots: Readonly<Record<string, unknown>>;
+  missing: readonly MissingSeat[];
+  excluded: { seat: string; why: 'injection'; flags: number } | null;
+  inputs: readonly Slot[];
+  scores: Scores;
+};
+
+function countFirstReviews(state: At<'reviews'>, metric: Metric): Counted {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
   const excluded = excludedSeat(state, ballots);
@@ -320,10 +346,9 @@ export function conclude(
   const calls = 'calls' in state ? state.calls : {};
   const callsStarted = Object.values(calls).reduce((sum, call) => sum + call.attempts, 0);
   const seats = state.seats.length;
-  const answered = state.seats.filter((seat) => calls[opinionSlot(seat.seat)]?.outcome).length;
-  const refused = state.seats.filter(
-    (seat) => calls[opinionSlot(seat.seat)]?.dead === 'refusal',
-  ).length;
+  const slotOf = answerSlotOf(state);
+  const answered = state.seats.filter((seat) => calls[slotOf(seat)]?.outcome).length;
+  const refused = state.seats.filter((seat) => calls[slotOf(seat)]?.dead === 'refusal').length;
   const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
@@ -345,6 +370,8 @@ export function opinionsQuorumMet(state: At<'opinions'>): boolean {
 }
 
 export function reviewsQuorumMet(state: At<'reviews'>): boolean {
+  if (isRefining(state))
+    return reviewsQuorum(state.seats.length, Object.keys(secondVotes(state)).length);
   const ballots = Object.values(ballotsOf(state));
   const everyAnswerRead = state.accepted.every((seat) =>
     ballots.some((ballot) => seat in ballot.scores),
@@ -354,6 +381,10 @@ export function reviewsQuorumMet(state: At<'reviews'>): boolean {
 
 /** Whether the outstanding reviewers could still complete the quorum, each with all it was shown. */
 function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]): boolean {
+  if (isRefining(state)) {
+    const voted = Object.keys(secondVotes(state)).length;
+    return reviewsQuorum(state.seats.length, voted + waiting.length);
+  }
   const ballots = Object.values(ballotsOf(state));
   const assignments = reviewAssignments(state.order, state.offsets);
   const toRead = new Set(waiting.flatMap((reviewer) => assignments[reviewer] ?? []));

@@ -1,0 +1,121 @@
+import { computeScores } from '#services/optimizations/council/council.ts';
+import type { Metric } from '#services/optimizations/council/metric.ts';
+import type {
+  Ballot,
+  Before,
+  Ledger,
+  Refines,
+  Scores,
+  SecondVote,
+  Seat,
+  Slot,
+} from './events.ts';
+import { opinionSlot, reviewSlot } from './slots.ts';
+import type { At } from './state.ts';
+
+/**
+ * A refinement votes again on what matters most and keeps everything else: the answers, their order,
+ * and every vote that was not given again (`docs/decisions/0044-refinement.md`).
+ */
+type Refining = At<'reviews'> & { refines: Refines };
+
+export function isRefining(state: At<'reviews'>): state is Refining {
+  return state.refines !== undefined;
+}
+
+/**
+ * The claims that a refinement votes on: the one that a changed fact is about, then those of importance
+ * 3, then contested ones, then those that would change an answer; at most ten.
+ *
+ * @param contested claim ids
+ */
+export function claimsToVoteOn(
+  { claims }: Pick<Ledger, 'claims'>,
+  contested: readonly string[],
+  changed?: string,
+): string[] {
+  const rules: ((claim: Ledger['claims'][number]) => boolean)[] = [
+    ({ id }) => id === changed,
+    ({ id, importance }) => importance === 3 && contested.includes(id),
+    ({ importance }) => importance === 3,
+    ({ id }) => contested.includes(id),
+    ({ flips }) => flips.length > 0,
+  ];
+  const chosen = rules.flatMap((rule) => claims.filter(rule).map(({ id }) => id));
+  return [...new Set(chosen)].slice(0, mostClaims);
+}
+
+const mostClaims = 10;
+
+/** The votes of this refinement alone, by seat. */
+export function secondVotes(state: At<'reviews'>): Record<string, SecondVote> {
+  return Object.fromEntries(
+    state.accepted.flatMap((seat) => {
+      const outcome = state.calls[reviewSlot(seat)]?.outcome;
+      return outcome?.kind === 'second_vote' ? [[seat, outcome] as const] : [];
+    }),
+  );
+}
+
+/** The ballot of a seat with its second vote; one that had not reviewed ranks nothing. */
+export function mergedBallot(before: Ballot | undefined, vote: SecondVote | undefined): Ballot {
+  const first = before ?? emptyBallot;
+  if (vote === undefined) return first;
+  const { optionId, votes } = vote;
+  // The best argument for another option is not known.
+  const seat = optionId === first.decision.optionId ? first.decision.seat : null;
+  return { ...first, votes: { ...first.votes, ...votes }, decision: { optionId, seat } };
+}
+
+const emptyBallot: Ballot = {
+  ranking: [],
+  scores: {},
+  votes: {},
+  decision: { optionId: '', seat: null },
+  suspects: [],
+  scoresContradict: false,
+  fatalFlaws: {},
+};
+
+/** All ballots as they stand after this refinement. */
+export function mergedBallots(
+  { ballots }: Pick<Before, 'ballots'>,
+  votes: Readonly<Record<string, SecondVote>>,
+): Record<string, Ballot> {
+  const seats = [...new Set([...Object.keys(ballots), ...Object.keys(votes)])];
+  return Object.fromEntries(seats.map((seat) => [seat, mergedBallot(ballots[seat], votes[seat])]));
+}
+
+/** The scores of all ballots, with the order of the root because nobody ranks again. */
+export function countRefinement(
+  state: Refining,
+  isComplete: boolean,
+  metric: Metric,
+): { scores: Scores; inputs: Slot[] } {
+  const { before } = state.refines;
+  const votes = secondVotes(state);
+  const process = before.process.filter((fact) => fact !== votesMissing);
+  return {
+    inputs: [...before.inputs, ...Object.keys(votes).map(reviewSlot)],
+    scores: computeScores(
+      {
+        seed: before.seed,
+        seats: state.seats,
+        ballots: mergedBallots(before, votes),
+        ledger: { ...before.ledger, scored: before.scored },
+        opinions: before.opinions,
+        reviewOrder: { order: before.order, offsets: before.offsets },
+        minFamilies: state.schedule.minFamilies,
+        process: [...process, ...(isComplete ? [] : [votesMissing])],
+      },
+      metric,
+    ),
+  };
+}
+
+const votesMissing = 'votes_missing';
+
+/** Where a seat answers what it was paid for. */
+export function answerSlotOf(run: { refines?: Refines }): (seat: Pick<Seat, 'seat'>) => Slot {
+  return ({ seat }) => (run.refines ? reviewSlot(seat) : opinionSlot(seat));
+}
