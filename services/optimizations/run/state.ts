@@ -7,6 +7,7 @@ import type {
   Refines,
   Seat,
   Slot,
+  Verdict,
 } from './events.ts';
 import type { Stage } from './slots.ts';
 
@@ -68,6 +69,10 @@ type WithOpinions = Running & {
 type WithClaims = WithOpinions & { ledger: Ledger; scored: boolean };
 type WithScores = WithClaims & {
   scoresOrder: readonly string[];
+  /** Null in a run of v0.1, whose draft chose the decision. */
+  verdict: Verdict | null;
+  /** Verifiers compare the draft with the consensus, so without one there is nothing to verify. */
+  hasConsensus: boolean;
   /** Which of the two synthesisers (0 or 1) writes each round, by round. */
   synthesizers: readonly number[];
   judged: number;
@@ -233,6 +238,8 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
         ...rest,
         stage: 'synthesis',
         scoresOrder: event.data.order,
+        verdict: event.data.verdict ?? null,
+        hasConsensus: event.data.consensus.length > 0,
         synthesizers: [0],
         judged: 0,
         hardAt: event.data.synthesisHardAt,

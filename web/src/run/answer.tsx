@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { opinionOf } from '#services/optimizations/reading/describe.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 

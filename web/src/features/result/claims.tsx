@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { claimText } from '#services/optimizations/reading/describe.ts';
+import { claimText } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { ballotOf } from '#web/run/marks.ts';
 import { roleColours } from '#web/run/words.ts';

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { claimText, describeSeat, opinionOf } from '#services/optimizations/reading/describe.ts';
+import { describeSeat } from '#services/optimizations/reading/describe.ts';
+import { claimText, opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Dialog } from '#web/ui/dialog.tsx';

@@ -1,6 +1,7 @@
 import { memo, type ReactNode } from 'react';
 import type { SeatProgress } from '#services/optimizations/contract.ts';
-import { describeSeat, opinionOf } from '#services/optimizations/reading/describe.ts';
+import { describeSeat } from '#services/optimizations/reading/describe.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
