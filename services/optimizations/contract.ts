@@ -25,6 +25,7 @@ export const optimizationLimits = {
   rows: 20,
   row: 300,
   title: 120,
+  refinement: 1000,
   search: 200,
   /** A search opens the texts of so many runs, the newest. */
   searchedRuns: 1000,
@@ -520,6 +521,14 @@ export const OptimizationSummary = v.object({
   credits: Credits,
   simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
   simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
+  root_id: v.pipe(
+    v.nullable(RunId),
+    v.description('Of a refinement: the run that it refines; null for any other run'),
+  ),
+  refinement_number: v.pipe(
+    v.nullable(v.number()),
+    v.description('From 1 among the refinements of that run; null for any other run'),
+  ),
   created_at: Time,
   createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
   ended_at: v.nullable(Time),
@@ -527,7 +536,12 @@ export const OptimizationSummary = v.object({
 export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
 
 export const OptimizationList = v.object({
-  data: v.array(OptimizationSummary),
+  data: v.array(
+    v.object({
+      ...OptimizationSummary.entries,
+      refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+    }),
+  ),
   pagination: Pagination,
 });
 export type OptimizationList = v.InferOutput<typeof OptimizationList>;
@@ -734,6 +748,12 @@ export const RunResult = v.object({
     v.array(OptionSide),
     v.description('The options side by side, where none was chosen; else empty'),
   ),
+  changed: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'What a refinement changes in the result before it; null in any other run, and when no recommendation passed its checks',
+    ),
+  ),
   sections: v.array(v.object({ heading: v.string(), blocks: v.array(Cited) })),
   next_steps: v.array(NextStep),
   dissent: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
@@ -750,6 +770,83 @@ export const RunResult = v.object({
   ),
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
+
+/** `POST /optimizations/{id}/refine`. */
+const Given = (description: string) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.nonEmpty('Write what is new, or leave it out'),
+      v.maxLength(
+        optimizationLimits.refinement,
+        `At most ${optimizationLimits.refinement} characters`,
+      ),
+      inReadingOrder,
+      v.nonEmpty('Write what is new, or leave it out'),
+      v.description(description),
+    ),
+  );
+
+export const RefineRequest = v.pipe(
+  v.strictObject({
+    instruction: Given('What to consider, such as another goal or limit'),
+    changed_fact: Given('A fact that is other than the models took it to be'),
+    claim_id: v.optional(
+      v.pipe(v.string(), v.description('The claim that `changed_fact` is about')),
+    ),
+  }),
+  v.forward(
+    v.check(
+      ({ instruction, changed_fact: fact }) => instruction === undefined || fact === undefined,
+      'Send an instruction or a changed fact, not both',
+    ),
+    ['changed_fact'],
+  ),
+  v.forward(
+    v.check(
+      ({ changed_fact: fact, claim_id: claim }) => claim === undefined || fact !== undefined,
+      'A claim needs the changed fact that is about it',
+    ),
+    ['claim_id'],
+  ),
+);
+export type RefineRequest = v.InferOutput<typeof RefineRequest>;
+
+const Refinable = v.object({
+  allowed: v.pipe(v.boolean(), v.description('`POST /optimizations/{id}/refine` would be taken')),
+  reason: v.pipe(v.nullable(v.string()), v.description('In words, why it would not; else null')),
+  price: v.pipe(v.number(), v.description('Credits that it would cost; 0 when it is included')),
+  included_left: v.pipe(
+    v.number(),
+    v.description(
+      'Refinements that the price of the run still covers: 1 until one has completed or three have been tried, then 0',
+    ),
+  ),
+});
+export type Refinable = v.InferOutput<typeof Refinable>;
+
+const Refinement = v.object({
+  root_id: v.pipe(RunId, v.description('The run that is no refinement')),
+  previous_id: v.pipe(RunId, v.description('The run whose result it starts from')),
+  number: v.pipe(v.number(), v.description('From 1 among the refinements of the root')),
+  included: v.pipe(v.boolean(), v.description("The root's price covers it")),
+  about: v.pipe(
+    v.picklist(['instruction', 'fact', 'contested']),
+    v.description('What it was asked with; `contested`: nothing new, a second vote alone'),
+  ),
+  text: v.pipe(v.nullable(v.string()), v.description('The instruction or the changed fact')),
+  claim_id: v.pipe(v.nullable(ClaimId), v.description('The claim that the changed fact is about')),
+  claim_ids: v.pipe(v.array(ClaimId), v.description('The claims that are voted on again')),
+  given_before: v.pipe(
+    v.array(v.string()),
+    v.description('Instructions and facts of the refinements that it builds on, oldest first'),
+  ),
+  decision_before: v.pipe(
+    v.nullable(v.string()),
+    v.description('The decision of the result that it starts from'),
+  ),
+});
 
 /** A run in full: the fold of its events, and what the stream's `run` snapshot carries. */
 export const Optimization = v.object({
@@ -777,6 +874,17 @@ export const Optimization = v.object({
       v.description('Names of the models, in the order of their seats'),
     ),
   }),
+  refines: v.pipe(v.nullable(Refinement), v.description('Null for a run that refines no other')),
+  refinements: v.pipe(
+    v.array(OptimizationSummary),
+    v.description(
+      'All refinements of this run, or of the run that this one refines; the first one first',
+    ),
+  ),
+  refinable: v.pipe(
+    v.nullable(Refinable),
+    v.description('Whether and at what price it can be refined now; null until it has completed'),
+  ),
   insights_count: v.pipe(
     v.number(),
     v.description('Points of agreement, of disagreement and of uncertainty together'),
@@ -900,6 +1008,17 @@ export const optimizationEndpoints = {
     status: 202,
     reply: Optimization,
     refuses: [402, 403, 409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /optimizations/{id}/refine': {
+    summary: 'Refine a result',
+    description:
+      "Begins a new run that votes again on the decision and on at most 10 claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. `refinable` of the run says beforehand whether it is possible, and the price; 409 `not-refinable` says why not. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.",
+    access: 'person',
+    body: RefineRequest,
+    status: 201,
+    reply: Optimization,
+    refuses: [402, 403, 404, 409, 503],
     idempotencyKey: 'optional',
   },
   'POST /optimizations/{id}/cancel': {

@@ -1,5 +1,4 @@
-import { findsInjection, scrubOf } from './scrub.ts';
-import type { Scrub } from './scrub.ts';
+import { findsInjection } from './scrub.ts';
 import type {
   Ballot,
   CallOutcome,
@@ -15,14 +14,16 @@ import { checkLedger, checkReview, sharedNotes, opinionText } from './reply-chec
 import { checked, seedOf, TextErased } from './prepared-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { parseReply } from './reply-schemas.ts';
+import { scrubFor, secondVoteCall } from './second-vote.ts';
 import { draftCall, verifyCall } from './synthesis-calls.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import { isOpen } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
-import { everyModel, parseSlot } from '#services/optimizations/run/slots.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { SlotParts } from '#services/optimizations/run/slots.ts';
 import {
   claimText,
@@ -37,11 +38,13 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
   return (state) => (event) => {
     switch (event.type) {
       case 'OptimizationCreated':
-        return asked.kind === 'verify' ? [] : questionFields;
+        return asked.kind === 'verify' ? [] : [...questionFields, 'instruction'];
       case 'ClaimsFixed':
         return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
       case 'CallSucceeded':
-        return fieldsOfReply(asked, parseSlot(event.data.slot), state);
+        return isOpen(state)
+          ? fieldsOfReply(asked, parseSlot(event.data.slot), state)
+          : fieldsOfBase(asked, parseSlot(event.data.slot));
       default:
         return [];
     }
@@ -72,6 +75,14 @@ function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): rea
   return isRead ? ['reply'] : [];
 }
 
+/** Of a run that has ended, whose result a refinement starts from. */
+function fieldsOfBase({ kind: asked }: SlotParts, { kind }: SlotParts): readonly string[] {
+  if (kind === 'review') return asked === 'review' || asked === 'draft' ? ['notes'] : [];
+  if (asked !== 'draft') return [];
+  if (kind === 'opinion') return ['reply', 'shown'];
+  return kind === 'draft' ? ['reply'] : [];
+}
+
 /** The seats that a reviewer reads, in the order of the design. */
 function answersFor(state: RunState, reviewer: string): readonly string[] {
   if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
@@ -87,7 +98,9 @@ export function prepareCall(run: OpenRun, slot: Slot, attempt: number): Prepared
     case 'claims':
       return ledgerCall(run, questionOf(run), slot, delimiter);
     case 'review':
-      return reviewCall(run, questionOf(run), parts.seat, delimiter);
+      return run.view.refines === null
+        ? reviewCall(run, questionOf(run), parts.seat, delimiter)
+        : secondVoteCall(run, questionOf(run), parts.seat, delimiter);
     case 'draft':
       return draftCall(run, questionOf(run), parts.round, delimiter);
     case 'verify':
@@ -286,11 +299,6 @@ function reviewCall(
       });
     },
   };
-}
-
-function scrubFor({ state }: OpenRun): Scrub {
-  if (!('schedule' in state)) throw new RangeError('The run has not been created');
-  return scrubOf(everyModel(state));
 }
 
 function countBySeat(flaws: readonly { seat: string }[]): Record<string, number> {

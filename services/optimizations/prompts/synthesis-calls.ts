@@ -16,6 +16,7 @@ import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import { labelsFor } from '#services/platform/seeded.ts';
 import { checkDraft } from './draft.ts';
 import type { DraftSources, WrittenDraft } from './draft.ts';
+import { givenTo } from './second-vote.ts';
 import { checked, seedOf, TextErased } from './prepared-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { draftAsText, draftPrompt, expectedReplyCharacters, verificationPrompt } from './prompts.ts';
@@ -61,6 +62,10 @@ export function draftCall(
       ...argumentsOf(run, scores, claimId),
     })),
     minority: minorityBrief(run, scores),
+    refines: run.view.refines && {
+      given: givenTo(run.view),
+      decision: run.view.before?.decision ?? null,
+    },
     complaints: lastDraft === null ? [] : complaintsAbout(run, lastDraft, sources, round - 1),
     lastDraft,
   };
@@ -133,11 +138,19 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       (id) =>
         minority !== undefined && view.ledger?.claims[id]?.authors.includes(minority) === true,
     ),
-    question: [asked.challenge, asked.context, ...asked.objectives, ...asked.constraints],
+    refines: view.refines !== null,
+    question: [
+      asked.challenge,
+      asked.context,
+      ...asked.objectives,
+      ...asked.constraints,
+      ...givenTo(view),
+    ],
     corpus: [
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),
+      ...(view.before?.decision == null ? [] : [view.before.decision]),
     ],
   };
 }

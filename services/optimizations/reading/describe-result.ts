@@ -57,12 +57,13 @@ function votesFor(scores: Scores | null, option: string | null) {
 
 type Words = Pick<
   RunResult,
-  'decision' | 'sections' | 'next_steps' | 'dissent' | 'uncertainties' | 'verified' | 'seat'
+  'decision' | 'changed' | 'sections' | 'next_steps' | 'dissent' | 'uncertainties' | 'verified' | 'seat'
 >;
 
 function written(view: RunView, draft: WrittenDraft | null): Words {
   return {
     decision: draft?.decision ?? erased,
+    changed: view.refines === null ? null : draft?.changed || erased,
     sections: draft?.sections ?? [],
     next_steps: draft?.next_steps ?? [],
     dissent: draft?.dissent ?? [],
@@ -74,7 +75,7 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
 
 /** The page of a run without a checked draft: the best answer for the option, or what is missing. */
 function putTogether(view: RunView, heading: Heading, option: string | null): Words {
-  const none = { next_steps: [], dissent: [], verified: 'none' as const };
+  const none = { changed: null, next_steps: [], dissent: [], verified: 'none' as const };
   if (heading === 'undecidable' || option === undecidableOption) {
     const missing = missingFacts(view);
     return {

@@ -1,16 +1,8 @@
 import { computeScores } from '#services/optimizations/council/council.ts';
 import type { Metric } from '#services/optimizations/council/metric.ts';
-import type {
-  Ballot,
-  Before,
-  Ledger,
-  Refines,
-  Scores,
-  SecondVote,
-  Seat,
-  Slot,
-} from './events.ts';
-import { opinionSlot, reviewSlot } from './slots.ts';
+import type { Ledger, Refines, Scores, SecondVote, Slot } from './events.ts';
+import { mergedBallots } from './second-ballot.ts';
+import { reviewSlot } from './slots.ts';
 import type { At } from './state.ts';
 
 /**
@@ -57,35 +49,6 @@ export function secondVotes(state: At<'reviews'>): Record<string, SecondVote> {
   );
 }
 
-/** The ballot of a seat with its second vote; one that had not reviewed ranks nothing. */
-export function mergedBallot(before: Ballot | undefined, vote: SecondVote | undefined): Ballot {
-  const first = before ?? emptyBallot;
-  if (vote === undefined) return first;
-  const { optionId, votes } = vote;
-  // The best argument for another option is not known.
-  const seat = optionId === first.decision.optionId ? first.decision.seat : null;
-  return { ...first, votes: { ...first.votes, ...votes }, decision: { optionId, seat } };
-}
-
-const emptyBallot: Ballot = {
-  ranking: [],
-  scores: {},
-  votes: {},
-  decision: { optionId: '', seat: null },
-  suspects: [],
-  scoresContradict: false,
-  fatalFlaws: {},
-};
-
-/** All ballots as they stand after this refinement. */
-export function mergedBallots(
-  { ballots }: Pick<Before, 'ballots'>,
-  votes: Readonly<Record<string, SecondVote>>,
-): Record<string, Ballot> {
-  const seats = [...new Set([...Object.keys(ballots), ...Object.keys(votes)])];
-  return Object.fromEntries(seats.map((seat) => [seat, mergedBallot(ballots[seat], votes[seat])]));
-}
-
 /** The scores of all ballots, with the order of the root because nobody ranks again. */
 export function countRefinement(
   state: Refining,
@@ -114,8 +77,3 @@ export function countRefinement(
 }
 
 const votesMissing = 'votes_missing';
-
-/** Where a seat answers what it was paid for. */
-export function answerSlotOf(run: { refines?: Refines }): (seat: Pick<Seat, 'seat'>) => Slot {
-  return ({ seat }) => (run.refines ? reviewSlot(seat) : opinionSlot(seat));
-}

@@ -29,6 +29,10 @@ export function parseSlot(slot: Slot): SlotParts {
 export const opinionSlot = (seat: string): Slot => `opinion.${seat}`;
 export const claimsSlot = (round: number): Slot => `claims.${round}`;
 export const reviewSlot = (seat: string): Slot => `review.${seat}`;
+/** Where a seat answers what a run asks it first: in a refinement that is its second vote. */
+export function answerSlot({ refines }: { refines?: object | null }, seat: string): Slot {
+  return refines ? reviewSlot(seat) : opinionSlot(seat);
+}
 export const draftSlot = (round: number): Slot => `draft.${round}`;
 export const verifySlot = (round: number, verifier: number): Slot => `verify.${round}.${verifier}`;
 

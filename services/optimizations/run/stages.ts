@@ -16,7 +16,7 @@ import type {
   Slot,
 } from './events.ts';
 import { isDead, isWaiting, verifiersOf } from './owed.ts';
-import { answerSlotOf, countRefinement, isRefining, secondVotes } from './second-round.ts';
+import { countRefinement, isRefining, secondVotes } from './second-round.ts';
 import {
   answersQuorum,
   answersReachable,
@@ -27,7 +27,7 @@ import type { At, OpenState, RunState } from './state.ts';
 import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
-import { claimsSlot, draftSlot, opinionSlot, reviewSlot } from './slots.ts';
+import { answerSlot, claimsSlot, draftSlot, opinionSlot, reviewSlot } from './slots.ts';
 
 /**
  * The consequences of a fact: stages open and close here, and a run concludes. Pure, and called after
@@ -360,9 +360,9 @@ export function conclude(
   const calls = 'calls' in state ? state.calls : {};
   const callsStarted = Object.values(calls).reduce((sum, call) => sum + call.attempts, 0);
   const seats = state.seats.length;
-  const slotOf = answerSlotOf(state);
-  const answered = state.seats.filter((seat) => calls[slotOf(seat)]?.outcome).length;
-  const refused = state.seats.filter((seat) => calls[slotOf(seat)]?.dead === 'refusal').length;
+  const answers = state.seats.map(({ seat }) => calls[answerSlot(state, seat)]);
+  const answered = answers.filter((call) => call?.outcome).length;
+  const refused = answers.filter((call) => call?.dead === 'refusal').length;
   const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;

@@ -1,0 +1,37 @@
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { describeResult } from './describe-result.ts';
+import { erased } from './texts.ts';
+import { reviewOf } from './view.ts';
+import type { RunView } from './view.ts';
+
+/**
+ * A refinement's view at its beginning: the question, the claims and the answers are those of the run
+ * that it starts from. The answers come without their attempts, which cost nothing here.
+ */
+export function withBase(view: RunView, base: RunView): RunView {
+  const { challenge, context, objectives, constraints, standIn, ledger, refines } = base;
+  const decision = describeResult(base)?.decision ?? erased;
+  const opinions = Object.entries(base.calls).filter(
+    ([slot]) => parseSlot(slot).kind === 'opinion',
+  );
+  return {
+    ...view,
+    challenge,
+    context,
+    objectives,
+    constraints,
+    standIn,
+    ledger,
+    calls: Object.fromEntries(opinions.map(([slot, call]) => [slot, { ...call, attempts: {} }])),
+    before: {
+      reviews: Object.fromEntries(
+        view.seats.flatMap(({ seat }) => {
+          const review = reviewOf(base, seat);
+          return review === null ? [] : [[seat, review] as const];
+        }),
+      ),
+      given: [...(base.before?.given ?? []), ...(refines?.text == null ? [] : [refines.text])],
+      decision: decision === erased ? null : decision,
+    },
+  };
+}
