@@ -290,13 +290,18 @@ export async function newestRuns(
   return rows;
 }
 
-/** The refinements of a run, the first one first. */
-export async function refinementsOf(client: Queryable, rootId: string): Promise<RunRow[]> {
+/** A run and its refinements, the first one first; null for a run that does not exist. */
+export async function readChain(
+  client: Queryable,
+  rootId: string,
+): Promise<{ root: RunRow; refinements: RunRow[] } | null> {
   const { rows } = await client.query<RunRow>(
-    `select ${rowColumns} from optimization_list where root_id = $1 order by refinement`,
+    `select ${rowColumns} from optimization_list where run_id = $1 or root_id = $1
+     order by refinement nulls first`,
     [rootId],
   );
-  return rows;
+  const [root, ...refinements] = rows;
+  return root ? { root, refinements } : null;
 }
 
 /** The owner's user id; null for a run that does not exist. */

@@ -7,6 +7,7 @@ import { openSockets } from '#services/live/socket/socketio.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { cancelRun } from '#services/optimizations/commands.ts';
+import { withChain } from '#services/optimizations/refinement/ground.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
@@ -38,7 +39,9 @@ export function createSocketPort(
     async readRun(runId) {
       const run = await core.readRun(runId);
       if (run === null || run.view.hidden) return null;
-      return describeRun(await withProgress(pool, run.view), clock());
+      const view = await withProgress(pool, run.view);
+      if (run.state.stage === 'none') return null;
+      return describeRun(await withChain(core, run.state.userId, view), clock());
     },
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),

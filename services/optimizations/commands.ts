@@ -120,7 +120,8 @@ export async function startRefusal(
   credits: number,
 ): Promise<Problem | null> {
   const asked = await priceOfRun(dependencies, userId, credits);
-  return asked instanceof Problem ? asked : dependencies.ledger.refusal(asked);
+  if (asked instanceof Problem) return asked;
+  return credits === 0 ? null : dependencies.ledger.refusal(asked);
 }
 
 /**

@@ -1,6 +1,5 @@
-import { computeScores } from '#services/optimizations/council/council.ts';
-import type { Metric } from '#services/optimizations/council/metric.ts';
-import type { Ledger, Refines, Scores, SecondVote, Slot } from './events.ts';
+import type { CouncilInput } from '#services/optimizations/council/council.ts';
+import type { Ledger, Refines, SecondVote } from './events.ts';
 import { mergedBallots } from './second-ballot.ts';
 import { reviewSlot } from './slots.ts';
 import type { At } from './state.ts';
@@ -49,30 +48,22 @@ export function secondVotes(state: At<'reviews'>): Record<string, SecondVote> {
   );
 }
 
-/** The scores of all ballots, with the order of the root because nobody ranks again. */
-export function countRefinement(
-  state: Refining,
+/** All ballots as they now are, in the order of the root because nobody ranks again. */
+export function secondCouncil(
+  { seats, schedule, refines: { before } }: Refining,
+  votes: Readonly<Record<string, SecondVote>>,
   isComplete: boolean,
-  metric: Metric,
-): { scores: Scores; inputs: Slot[] } {
-  const { before } = state.refines;
-  const votes = secondVotes(state);
+): CouncilInput {
   const process = before.process.filter((fact) => fact !== votesMissing);
   return {
-    inputs: [...before.inputs, ...Object.keys(votes).map(reviewSlot)],
-    scores: computeScores(
-      {
-        seed: before.seed,
-        seats: state.seats,
-        ballots: mergedBallots(before, votes),
-        ledger: { ...before.ledger, scored: before.scored },
-        opinions: before.opinions,
-        reviewOrder: { order: before.order, offsets: before.offsets },
-        minFamilies: state.schedule.minFamilies,
-        process: [...process, ...(isComplete ? [] : [votesMissing])],
-      },
-      metric,
-    ),
+    seed: before.seed,
+    seats,
+    ballots: mergedBallots(before, votes),
+    ledger: { ...before.ledger, scored: before.scored },
+    opinions: before.opinions,
+    reviewOrder: { order: before.order, offsets: before.offsets },
+    minFamilies: schedule.minFamilies,
+    process: [...process, ...(isComplete ? [] : [votesMissing])],
   };
 }
 

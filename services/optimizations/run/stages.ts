@@ -16,7 +16,7 @@ import type {
   Slot,
 } from './events.ts';
 import { isDead, isWaiting, verifiersOf } from './owed.ts';
-import { countRefinement, isRefining, secondVotes } from './second-round.ts';
+import { isRefining, secondCouncil, secondVotes } from './second-round.ts';
 import {
   answersQuorum,
   answersReachable,
@@ -179,18 +179,21 @@ export function closeReviews(
  * The scores as the reviews of a run give them; the same each time, so that they can be verified with
  * the metric that the run names.
  */
-export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric) {
-  return isRefining(state) ? countSecondVotes(state, metric) : countFirstReviews(state, metric);
+export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric): Count {
+  const counted = isRefining(state) ? secondVotesOf(state) : firstReviewsOf(state);
+  return { ...counted, scores: computeScores(counted.council, metric) };
 }
 
-function countSecondVotes(
-  state: At<'reviews'> & { refines: Refines },
-  metric: Metric,
-): Counted {
+function secondVotesOf(state: At<'reviews'> & { refines: Refines }): Counted {
   const ballots = secondVotes(state);
   const missing = [...state.missing, ...missingSeats(state, reviewSlot, state.accepted)];
-  const counted = countRefinement(state, missing.length === 0, metric);
-  return { ballots, missing, excluded: null, ...counted };
+  return {
+    ballots,
+    missing,
+    excluded: null,
+    inputs: [...state.refines.before.inputs, ...Object.keys(ballots).map(reviewSlot)],
+    council: secondCouncil(state, ballots, missing.length === 0),
+  };
 }
 
 type Counted = {
@@ -199,10 +202,11 @@ type Counted = {
   missing: readonly MissingSeat[];
   excluded: { seat: string; why: 'injection'; flags: number } | null;
   inputs: readonly Slot[];
-  scores: Scores;
+  council: CouncilInput;
 };
+export type Count = Counted & { scores: Scores };
 
-function countFirstReviews(state: At<'reviews'>, metric: Metric): Counted {
+function firstReviewsOf(state: At<'reviews'>): Counted {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
   const excluded = excludedSeat(state, ballots);
@@ -210,7 +214,7 @@ function countFirstReviews(state: At<'reviews'>, metric: Metric): Counted {
   const seats = state.seats.filter(
     (seat) => state.accepted.includes(seat.seat) && seat.seat !== excluded?.seat,
   );
-  const input: CouncilInput = {
+  const council: CouncilInput = {
     seed: state.seed,
     seats,
     ballots: counted,
@@ -240,7 +244,7 @@ function countFirstReviews(state: At<'reviews'>, metric: Metric): Counted {
     missing,
     excluded,
     inputs: Object.keys(counted).map(reviewSlot),
-    scores: computeScores(input, metric),
+    council,
   };
 }
 
