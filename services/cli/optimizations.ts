@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
+import { isDraftless } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
@@ -125,7 +126,11 @@ function chargeChecks(events: readonly OptimizationEvent[]): Check[] {
   const started = events.filter((event) => event.type === 'CallStarted').length;
   return [
     compare('calls that were started', callsStarted, startedBefore(events, started)),
-    compare('settlement', concluded.data.settlement, settlement(concluded.data)),
+    compare(
+      'settlement',
+      concluded.data.settlement,
+      settlement({ ...concluded.data, draftFailed: isDraftless(concluded.data) }),
+    ),
   ];
 }
 

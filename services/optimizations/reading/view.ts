@@ -228,7 +228,8 @@ export function patchOf(
     case 'CallSucceeded': {
       const { slot, attempt, outcome } = event.data;
       const reply = texts['reply'];
-      const notes = outcome.kind === 'review' ? (parsed(texts['notes']) as ReviewNotes | null) : null;
+      const notes =
+        outcome.kind === 'review' ? (parsed(texts['notes']) as ReviewNotes | null) : null;
       return call(
         slot,
         attempt,

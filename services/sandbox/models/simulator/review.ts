@@ -15,8 +15,8 @@ export type ReviewReply = {
   scores: ({ answer_label: string } & Marks)[];
   fatal_flaws: { answer_label: string; text: string }[];
   critique: string;
-  votes: { claim_id: string; stance: Stance; confidence: number }[];
-  decision_vote: { option_id: string; answer_label: string };
+  votes: { claim_id: string; stance: Stance; confidence: number; reason: string }[];
+  decision_vote: { option_id: string; answer_label: string; reason: string };
   injection_suspected: string[];
 };
 
@@ -53,8 +53,15 @@ export function writeReview(plan: Plan, seat: PlannedSeat, material: Material): 
     scores: scores(plan, seat, judged),
     fatal_flaws: fatalFlaws(plan, seat, judged, claims),
     critique: critique(plan, seat, judged[0]?.option ?? null),
-    votes: claims.map(({ id, claim }) => ({ claim_id: id, ...voteOn(plan, seat, id, claim) })),
-    decision_vote: { option_id: decision?.id ?? '', answer_label: best?.label ?? '' },
+    votes: claims.map(({ id, claim }) => {
+      const vote = voteOn(plan, seat, id, claim);
+      return { claim_id: id, ...vote, reason: reasonOf(plan, seat, id, claim, vote.stance) };
+    }),
+    decision_vote: {
+      option_id: decision?.id ?? '',
+      answer_label: best?.label ?? '',
+      reason: decision?.label === seat.votes.label ? reasonForOption(plan, seat, claims) : '',
+    },
     injection_suspected: judged.filter(({ injected }) => injected).map(({ label }) => label),
   };
 }
@@ -126,6 +133,42 @@ function drawnStance(seat: PlannedSeat, claim: CaseClaim | null, drawn: number):
   }
   if (drawn < 0.86) return 'agree';
   return drawn < 0.94 ? 'unsure' : 'disagree';
+}
+
+/** Each sentence of the case against a claim once: those who disagree take them in turn. */
+function reasonOf(
+  plan: Plan,
+  seat: PlannedSeat,
+  id: string,
+  claim: CaseClaim | null,
+  stance: Stance,
+): string {
+  if (claim === null || stance === 'agree') return '';
+  if (stance === 'unsure') return claim.unsure;
+  const against = plan.seats.filter((one) => voteOn(plan, one, id, claim).stance === 'disagree');
+  return claim.disagree[against.indexOf(seat)] ?? '';
+}
+
+/** What a claim for the option means to this role; its voters begin with different ones. */
+function reasonForOption(
+  { seats }: Plan,
+  { role, votes, code }: PlannedSeat,
+  claims: readonly { claim: CaseClaim | null }[],
+): string {
+  const voters = seats.filter((one) => one.votes === votes);
+  const turn = voters.findIndex((one) => one.code === code);
+  const said = claims
+    .flatMap(({ claim }) => (claim?.supports.includes(votes.id) ? [claim] : []))
+    .toSorted((one, other) => other.importance - one.importance)
+    .map(({ says }) => says[role])
+    .filter(isShort);
+  const lines = votes.one_lines[role].filter(isShort);
+  const all = said.length > 0 ? said : lines;
+  return all[turn % Math.max(1, all.length)] ?? '';
+}
+
+function isShort(text: string): boolean {
+  return text.split(/\s+/).length <= 25;
 }
 
 function fatalFlaws(
