@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
-import { isDraftless } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
@@ -14,7 +13,7 @@ import { printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import { streamOf } from '#services/optimizations/run/events.ts';
+import { isDraftless, streamOf } from '#services/optimizations/run/events.ts';
 
 type Check = { name: string; recorded: unknown; recomputed: unknown; equal: boolean };
 

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
 import { normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
-import { fieldsOfPrompt, prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
-import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
+import { fieldsOfPrompt, prepareCall } from '#services/optimizations/prompts/calls.ts';
+import { TextErased } from '#services/optimizations/prompts/prepared-call.ts';
+import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/prepared-call.ts';
 import type {
   CouncilModel,
   LedgerTexts,

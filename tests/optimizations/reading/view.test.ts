@@ -14,7 +14,8 @@ import {
   patchOf,
   withStreamed,
 } from '#services/optimizations/reading/view.ts';
-import type { EventTexts, ReviewNotes, RunView } from '#services/optimizations/reading/view.ts';
+import type { EventTexts, RunView } from '#services/optimizations/reading/view.ts';
+import type { ReviewNotes } from '#services/optimizations/run/events.ts';
 import {
   after,
   allSeats,
@@ -69,7 +70,17 @@ const recommendation: Draft = {
   decision: 'Raise the price once.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'It pays.', claim_ids: ['c1'] }] }],
-  next_steps: [{ text: 'Announce it.', claim_ids: ['c1'] }],
+  next_steps: [
+    {
+      action: 'Announce it.',
+      owner: 'you',
+      by_days: 7,
+      measure: 'Clients answer.',
+      stop_if: 'Two give notice.',
+      claim_ids: ['c1'],
+    },
+  ],
+  flaw_replies: [],
   dissent: [{ claim_id: 'c2', text: 'Some would wait; a test settles it.' }],
   uncertainties: ['What competitors do.'],
 };
