@@ -312,7 +312,7 @@ function ballotOf(review: CheckedReview | undefined, seatOf: ReadonlyMap<string,
     },
     suspects: review.suspects.map(seat),
     scoresContradict: review.scoresContradict,
-    fatalFlaws: {},
+    fatalFlaws: Object.fromEntries(review.fatalFlaws.map(({ label }) => [seat(label), 1])),
   };
 }
 

@@ -534,7 +534,14 @@ describe('the result of a run', () => {
     expect(described(concluded()).result).toBeNull();
     expect(described(closed()).result).toEqual({
       heading: 'recommendation',
+      option_id: 'o1',
+      votes_for: 7,
+      votes_total: 7,
+      tie_break: null,
       decision: 'Raise the price once.',
+      decision_option: 'Option o1',
+      flaws: [],
+      options: [],
       sections: recommendation.sections,
       next_steps: recommendation.next_steps,
       dissent: recommendation.dissent,
@@ -556,7 +563,7 @@ describe('the result of a run', () => {
     const script = inSynthesis()
       .given(deadline('synthesis', 'hard'))
       .given({ type: 'Close', captured: 14, refunded: 4, creditsVersion: 3 });
-    const best = viewOf(script).scores?.order[0] ?? '';
+    const best = viewOf(script).scores?.verdict?.bestSeat ?? '';
     const run = described(script);
     expect(run.result).toMatchObject({
       heading: 'best_single_answer',

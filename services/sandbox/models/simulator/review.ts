@@ -28,7 +28,14 @@ const criteria = [
   'risk_awareness',
 ] as const;
 
-type Judged = { label: string; option: CaseOption | null; merit: number; injected: boolean };
+type Judged = {
+  label: string;
+  option: CaseOption | null;
+  /** To all reviewers alike, and to this one. */
+  quality: number;
+  merit: number;
+  injected: boolean;
+};
 
 /** One seat's view of the others. Labels only name what it speaks of; their order changes nothing. */
 export function writeReview(plan: Plan, seat: PlannedSeat, material: Material): ReviewReply {
@@ -77,7 +84,7 @@ function judge(plan: Plan, seat: PlannedSeat, answer: { label: string; text: str
   const injected = speaksToReviewers.test(text);
   const drawn = (by: string) => seededInteger(`${by}|${text}`, 'merit', 1_000_000) / 1_000_000;
   const quality = drawn(plan.prepared.case);
-  const shared = { label, option, injected };
+  const shared = { label, option, quality, injected };
   // Forced camps read the same order, one from the front and the others from the back.
   if (plan.forced) return { ...shared, merit: seat.votes === plan.camps[0] ? quality : -quality };
   const merit = quality * 0.6 + drawn(seat.code) * 0.4 + (option === seat.votes ? 1 : 0);
@@ -179,7 +186,10 @@ function fatalFlaws(
 ): ReviewReply['fatal_flaws'] {
   const target = flawedBy(plan, seat);
   if (target === null) return [];
-  const answer = judged.find(({ option }) => option === target);
+  // Reviewers who see a flaw in an option see it in the same answer.
+  const [answer] = judged
+    .filter(({ option }) => option === target)
+    .toSorted((one, other) => other.quality - one.quality);
   const listed = new Set(claims.map(({ claim }) => claim?.id));
   const { text, claim_ids } = target.fatal_flaw;
   return answer !== undefined && claim_ids.every((id) => listed.has(id))
