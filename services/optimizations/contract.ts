@@ -444,7 +444,7 @@ const SeatProgress = v.object({
   confidence: v.pipe(
     v.nullable(v.number()),
     v.description(
-      "0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews",
+      '0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews',
     ),
   ),
   rank: v.pipe(
@@ -742,7 +742,9 @@ export const RunResult = v.object({
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
   flaws: v.pipe(
     v.array(Flaw),
-    v.description('What two or more reviewers call a mistake in the chosen option, whatever the vote'),
+    v.description(
+      'What two or more reviewers call a mistake in the chosen option, whatever the vote',
+    ),
   ),
   options: v.pipe(
     v.array(OptionSide),

@@ -81,8 +81,7 @@ export function checkDraft(draft: WrittenDraft, sources: DraftSources): DraftChe
   const disagreementCoverage = covered(contested, missingContested);
 
   const complaints: Partial<Record<DraftCheckName, string>> = {};
-  if (!schema)
-    complaints.schema = 'Name only claim ids from the list that you were given.';
+  if (!schema) complaints.schema = 'Name only claim ids from the list that you were given.';
   if (draft.option_id !== sources.optionId)
     complaints.decision_not_voted = `The vote chose ${sources.optionId}: take that option and no other.`;
   if (unanswered.length > 0)

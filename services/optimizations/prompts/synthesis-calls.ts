@@ -19,7 +19,12 @@ import type { DraftSources, WrittenDraft } from './draft.ts';
 import { givenTo } from './second-vote.ts';
 import { checked, seedOf, TextErased } from './prepared-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import { draftAsText, draftPrompt, expectedReplyCharacters, verificationPrompt } from './prompts.ts';
+import {
+  draftAsText,
+  draftPrompt,
+  expectedReplyCharacters,
+  verificationPrompt,
+} from './prompts.ts';
 import type { Challenge, DraftBrief, LabelledAnswer } from './prompts.ts';
 import { checkVerification } from './reply-checks.ts';
 import { parseReply } from './reply-schemas.ts';
@@ -151,6 +156,12 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),
       ...(view.before?.decision == null ? [] : [view.before.decision]),
+      // The writer answers these, so it may name their numbers.
+      ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw)),
+      ...disputedClaims(scores).flatMap((id) =>
+        reasonsAgainst(view, scores, id).map(({ text }) => text),
+      ),
+      ...lowestCritiques(view, scores),
     ],
   };
 }

@@ -22,9 +22,7 @@ export function owedSlots(state: RunState): Slot[] {
       const draft = state.calls[draftSlot(round)]?.outcome;
       if (draft?.kind !== 'draft')
         return [draftSlot(round)].filter((slot) => isWaiting(state, slot));
-      return draft.checks.passed
-        ? verifiersOf(state).filter((slot) => isWaiting(state, slot))
-        : [];
+      return draft.checks.passed ? verifiersOf(state).filter((slot) => isWaiting(state, slot)) : [];
     }
     case 'none':
     case 'draft':

@@ -11,6 +11,7 @@ import { opinionAsProse, writeOpinion } from './opinion.ts';
 import { planFor } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
 import { writeReview } from './review.ts';
+import { writeSecondVote } from './second-vote.ts';
 import { newTables, reviewerAtTable, seatAtTable, seatingOfStrategy, wholeTable } from './seats.ts';
 
 type Request = Parameters<Respond>[0];
@@ -67,6 +68,10 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
         return JSON.stringify(writeLedger(nearestCase(material.asked).case, material));
       case 'review':
         return JSON.stringify(writeReview(...seated('review', request, material), material));
+      case 'second_vote':
+        return JSON.stringify(
+          writeSecondVote(nearestCase(material.asked).case, { seed, model }, material),
+        );
       case 'draft': {
         const { asked, delimiter } = material;
         const asker = { seed, model, delimiter, challenge: asked.challenge };
@@ -96,6 +101,7 @@ const usualThinking: Readonly<Record<string, number>> = {
   opinion: 900,
   claim_ledger: 500,
   review: 1100,
+  second_vote: 600,
   draft: 1300,
   verification: 250,
 };
