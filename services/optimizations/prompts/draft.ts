@@ -19,8 +19,8 @@ export type DraftSources = {
   optionId: string;
   /** Each needs one reply. */
   flawIds: readonly string[];
-  /** The draft refines an earlier result, and has to say what it changes. */
-  refines: boolean;
+  /** Whether the draft refines an earlier result, and has to say what it changes. */
+  refines?: boolean;
   /** The person's texts, and all others that a number may come from: claims and answers. */
   question: readonly string[];
   corpus: readonly string[];
@@ -95,7 +95,7 @@ export function checkDraft(draft: WrittenDraft, sources: DraftSources): DraftChe
   if (unknownNumbers.length > 0)
     complaints.numbers = `Remove these numbers, which stand in no source: ${unknownNumbers.join(', ')}.`;
 
-  if (sources.refines && draft.changed.length < leastChanged)
+  if (sources.refines === true && (draft.changed ?? '').length < leastChanged)
     complaints.changed =
       'Say in changed what is other than in the earlier decision, or that nothing is, and why.';
 
@@ -178,7 +178,7 @@ export function statementsOf(draft: WrittenDraft): Statement[] {
     ...draft.dissent.map((entry) => entry.text),
     ...draft.flaw_replies.map(({ text }) => text),
     ...draft.uncertainties,
-    draft.changed,
+    draft.changed ?? '',
   ];
   const steps = draft.next_steps.flatMap(({ action, owner, measure, stop_if }) => [
     action,

@@ -149,7 +149,7 @@ export type DraftBrief = {
   disagreements: readonly { claimId: string; for: string; against: string }[];
   minority: { text: string; optionId: string; claimIds: readonly string[] } | null;
   /** Of a refinement: what is new, oldest first, and the decision that was announced before. */
-  refines: { given: readonly string[]; decision: string | null } | null;
+  refines?: { given: readonly string[]; decision: string | null };
   /** The failed checks of the last draft, in sentences; empty for a first draft. */
   complaints: readonly string[];
   /** The draft that failed, when this is its repair. */
@@ -170,14 +170,14 @@ export function draftPrompt(
       'Cite in claim_ids the claims that each statement rests on. Use every consensus claim. Put every disagreement and the minority view into dissent, fairly, with what would settle it. State nothing that rests on no claim.',
       'Use no number that does not stand in the material. Never contradict a consensus claim. Do not speak of labels, seats or models.',
       'Write plain text without Markdown, for a reader who has five minutes: what to do, why, what to watch, when to stop. Each next step has an owner, a date in days from today, a measure and a reason to stop.',
-      ...(brief.refines === null ? [] : [refinementRule]),
+      ...(brief.refines === undefined ? [] : [refinementRule]),
       'Answer each fatal flaw in flaw_replies: say what is right about it, and what the recommendation does about it.',
       languageRule,
       dataRule,
     ],
     blocks: [
       ...challengeBlocks(asked),
-      ...(brief.refines === null
+      ...(brief.refines === undefined
         ? []
         : [
             { kind: 'new', text: brief.refines.given.map(oneLine).join('\n') },

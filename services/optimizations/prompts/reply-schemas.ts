@@ -269,7 +269,6 @@ export const draftSchema = v.object({
       600,
       'Where an earlier decision was given: what is other than there and why, or that nothing is. Else empty.',
     ),
-    '',
   ),
 });
 

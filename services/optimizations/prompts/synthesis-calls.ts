@@ -67,10 +67,11 @@ export function draftCall(
       ...argumentsOf(run, scores, claimId),
     })),
     minority: minorityBrief(run, scores),
-    refines: run.view.refines && {
-      given: givenTo(run.view),
-      decision: run.view.before?.decision ?? null,
-    },
+    ...(run.view.refines === null
+      ? {}
+      : {
+          refines: { given: givenTo(run.view), decision: run.view.before?.decision ?? null },
+        }),
     complaints: lastDraft === null ? [] : complaintsAbout(run, lastDraft, sources, round - 1),
     lastDraft,
   };

@@ -528,7 +528,6 @@ function storedDraft(sealed: unknown): WrittenDraft | null {
     draft && {
       ...draft,
       flaw_replies: draft.flaw_replies ?? [],
-      changed: draft.changed ?? '',
       next_steps: draft.next_steps.map((step) =>
         'action' in step
           ? step

@@ -337,7 +337,9 @@ export function live(options: WorldOptions): World {
     const state = stateOfRun(runId);
     yield anytime;
     if (state?.stage !== 'settling' && state?.stage !== 'closed') return;
-    const settle = { type: 'Settle', runId, settlement: state.conclusion.settlement } as const;
+    const { settlement } = state.conclusion;
+    if (settlement.kind === 'nothing') throw new Error('A run of these worlds has a price');
+    const settle = { type: 'Settle', runId, settlement } as const;
     const done = yield* credits(process, state.userId, settle, settleCommandId(runId));
     yield anytime;
     if (state.stage === 'closed') return;
