@@ -675,8 +675,12 @@ const Cited = v.object({
     v.description('Claims of this run that the text stands on'),
   ),
 });
+const OptionId = v.pipe(
+  v.string(),
+  v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),
+);
 const Flaw = v.object({
-  id: v.string(),
+  id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
   about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
   reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
   texts: v.pipe(v.array(v.string()), v.description('What each of them wrote')),
@@ -701,7 +705,7 @@ const NextStep = v.object({
 export type NextStep = v.InferOutput<typeof NextStep>;
 
 const OptionSide = v.object({
-  option_id: v.string(),
+  option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
   answer: v.pipe(
@@ -733,7 +737,7 @@ export const RunResult = v.object({
   votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
   votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
   tie_break: v.pipe(
-    v.nullable(v.object({ option_id: v.string(), by: v.literal('order') })),
+    v.nullable(v.object({ option_id: OptionId, by: v.literal('order') })),
     v.description(
       "Without a majority: the option to take if one must be taken today, by the reviewers' order of the answers",
     ),
@@ -773,7 +777,6 @@ export const RunResult = v.object({
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
 
-/** `POST /optimizations/{id}/refine`. */
 const Given = (description: string) =>
   v.optional(
     v.pipe(
@@ -790,29 +793,14 @@ const Given = (description: string) =>
     ),
   );
 
-export const RefineRequest = v.pipe(
-  v.strictObject({
-    instruction: Given('What to consider, such as another goal or limit'),
-    changed_fact: Given('A fact that is other than the models took it to be'),
-    claim_id: v.optional(
-      v.pipe(v.string(), v.description('The claim that `changed_fact` is about')),
-    ),
-  }),
-  v.forward(
-    v.check(
-      ({ instruction, changed_fact: fact }) => instruction === undefined || fact === undefined,
-      'Send an instruction or a changed fact, not both',
-    ),
-    ['changed_fact'],
+/** `POST /optimizations/{id}/refine`. */
+export const RefineRequest = v.strictObject({
+  instruction: Given('What to consider, such as another goal or limit'),
+  changed_fact: Given(
+    'A fact that is other than the models took it to be; not together with an instruction',
   ),
-  v.forward(
-    v.check(
-      ({ changed_fact: fact, claim_id: claim }) => claim === undefined || fact !== undefined,
-      'A claim needs the changed fact that is about it',
-    ),
-    ['claim_id'],
-  ),
-);
+  claim_id: v.optional(v.pipe(ClaimId, v.description('The claim that `changed_fact` is about'))),
+});
 export type RefineRequest = v.InferOutput<typeof RefineRequest>;
 
 const Refinable = v.object({

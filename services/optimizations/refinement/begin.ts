@@ -63,7 +63,7 @@ export function refinementId(rootId: string, number: number): string {
  * Creates and starts a refinement. A repeat with the same command continues where the first one ended.
  *
  * @throws Problem 409 `not-refinable` with the reason in words, before anything is created
- * @throws Problem 400 `validation` for a claim that the run does not have
+ * @throws Problem 400 `validation` for fields that do not belong together, or an unknown claim
  * @throws Problem what starting a run is refused with
  */
 export async function refineRun(
@@ -73,6 +73,7 @@ export async function refineRun(
 ): Promise<void> {
   const { bus, readState } = dependencies;
   const { userId, id } = asked;
+  requireOneKind(request);
   const isRepeat = await wasBegunBy(dependencies, asked);
   if (!isRepeat) {
     const command = await createRefinement(dependencies, asked, request);
@@ -109,6 +110,17 @@ async function wasBegunBy(
   return events[0]?.metadata['commandId'] === commandId;
 }
 
+function requireOneKind({ instruction, changed_fact: fact, claim_id: claim }: RefineRequest): void {
+  if (instruction !== undefined && fact !== undefined)
+    throw fault('changed_fact', 'Send an instruction or a changed fact, not both');
+  if (claim !== undefined && fact === undefined)
+    throw fault('claim_id', 'Send the changed fact that is about this claim');
+}
+
+function fault(field: string, message: string): Problem {
+  return new Problem('validation', message, { errors: [{ field, message }] });
+}
+
 const inProgress = () =>
   new Problem('not-refinable', 'A refinement of this run is in progress. Wait until it ends.');
 
@@ -129,10 +141,8 @@ async function createRefinement(
     (await readStream(streamOf(runId))).events.map(runEventOf),
   );
   const { claim_id: claimId } = request;
-  if (claimId !== undefined && !before.ledger.claims.some((claim) => claim.id === claimId)) {
-    const message = 'This run has no claim of this id';
-    throw new Problem('validation', message, { errors: [{ field: 'claim_id', message }] });
-  }
+  if (claimId !== undefined && !before.ledger.claims.some((claim) => claim.id === claimId))
+    throw fault('claim_id', 'This run has no claim of this id');
   const refusal = await startRefusal(dependencies, userId, price);
   if (refusal !== null) throw refusal;
   const number = found.refinements.length + 1;

@@ -331,8 +331,8 @@ describe('the minority report', () => {
     const ballots = {
       ...input.ballots,
       S2: { ...input.ballots['S2']!, fatalFlaws: { [best]: 2 } },
-      S6: { ...input.ballots['S6']!, fatalFlaws: { [best]: 1, S1: 1 } },
-      S7: { ...input.ballots['S7']!, fatalFlaws: { S1: 1 } },
+      S6: { ...input.ballots['S6']!, fatalFlaws: { [best]: 1, S3: 1 } },
+      S7: { ...input.ballots['S7']!, fatalFlaws: { S3: 1 } },
     };
     const { minority, q } = computeScores({ ...input, ballots });
     const dissenters = ['S6', 'S7'].toSorted((one, other) => q[other]! - q[one]!);
