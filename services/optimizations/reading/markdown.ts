@@ -88,10 +88,21 @@ function recommendation(run: Optimization, result: RunResult): string {
     `## ${heading}`,
     because === null ? '' : escapeMarkdown(because),
     `*${checked[result.verified]}*`,
+    ...whatIsNew(run, result),
     draftMarkdown(result, claims).replaceAll(/^## /gm, '### '),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** Of a refinement: what it was given, and what that changed. */
+function whatIsNew({ refines }: Optimization, { changed }: RunResult): string[] {
+  if (refines === null) return [];
+  const { text, number } = refines;
+  return [
+    `Refinement ${number}${text === null ? '' : `: ${escapeMarkdown(text)}`}`,
+    changed === null ? '' : `**What changed:** ${escapeMarkdown(changed)}`,
+  ];
 }
 
 function findings(bias: BiasAnalysis): string[] {

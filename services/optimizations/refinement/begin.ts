@@ -129,11 +129,15 @@ async function createRefinement(
   { userId, runId, id }: Asked,
   request: RefineRequest,
 ): Promise<OptimizationCommand> {
-  const { readRun, readStream, catalogue, clock } = dependencies;
+  const { readRun, readState, readStream, catalogue, clock } = dependencies;
   const run = await readRun(runId, () => titleAndQuestion);
   const found = run && (await readGround(dependencies, userId, run.view));
   if (!found) throw new Problem('not-found', 'Failed to get optimization');
   const { view } = run;
+  const root = view.refines?.root ?? runId;
+  const rootState = await readState(root);
+  if (!('hiddenAt' in rootState) || rootState.hiddenAt !== null)
+    throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
   const { allowed, reason, price } = refinableOf(found.ground);
   if (!allowed) throw new Problem('not-refinable', reason ?? '');
   const { before, seats, contested } = councilBefore(
@@ -146,7 +150,6 @@ async function createRefinement(
   const refusal = await startRefusal(dependencies, userId, price);
   if (refusal !== null) throw refusal;
   const number = found.refinements.length + 1;
-  const root = view.refines?.root ?? runId;
   // Another call has begun one since: its stream is there.
   if (id !== refinementId(root, number)) throw inProgress();
   const now = clock();
