@@ -7,6 +7,7 @@ import type {
   CouncilModel,
   DraftChecks,
   OptimizationEvent,
+  Refines,
   Repair,
   Schedule,
   Seat,
@@ -278,6 +279,18 @@ export function reviewBy(
   return { kind: 'review', ballot };
 }
 
+/** A second vote that repeats the first one; a seat without one agrees with everything. */
+export function sameVote({ claims, before }: Refines, seat: string): CallOutcome {
+  const first = before.ballots[seat];
+  return {
+    kind: 'second_vote',
+    votes: Object.fromEntries(
+      claims.map((id) => [id, first?.votes[id] ?? { stance: 'agree' as const, confidence: 70 }]),
+    ),
+    optionId: first?.decision.optionId ?? 'o1',
+  };
+}
+
 /** What a well-behaved model answers for a slot of this state. */
 export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
   const parts = parseSlot(slot);
@@ -288,6 +301,7 @@ export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
       return ledgerOf('accepted' in state ? state.accepted : []);
     case 'review':
       if (!('order' in state)) throw new Error(`No reviews in the stage ${state.stage}`);
+      if (state.refines) return sameVote(state.refines, parts.seat);
       return reviewBy(state, parts.seat);
     case 'draft':
       return draft();
