@@ -149,7 +149,7 @@ export function optimizationRoutes(
           },
         };
       },
-      'POST /optimizations/{id}/refine': async ({ userId, path, body }) => {
+      'POST /optimizations/{id}/refine': async ({ userId, path, body, context }) => {
         const { refines } = await ownRun(dependencies, userId, path.id);
         const rootId = refines?.root ?? path.id;
         const chain = await readChain(pool, rootId);
@@ -157,10 +157,14 @@ export function optimizationRoutes(
         return {
           newResourceId: () => refinementId(rootId, number),
           remake: async (id) => detail(dependencies, id),
-          work: async ({ resourceId: id, commandId, fingerprint }) => {
+          work: async ({ resourceId: id, ...attempt }) => {
             await rateLimits.take('runs', userId, { userId });
-            const asked = { userId, runId: path.id, id, commandId, fingerprint };
-            await refineRun(dependencies, asked, body);
+            // Two calls without a key are two refinements, although their id would be the same.
+            const command =
+              context.req.header('idempotency-key') === undefined
+                ? { commandId: randomUUID(), fingerprint: id }
+                : attempt;
+            await refineRun(dependencies, { userId, runId: path.id, id, ...command }, body);
             return detail(dependencies, id);
           },
         };

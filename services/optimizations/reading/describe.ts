@@ -422,6 +422,7 @@ function isOver(view: RunView, attempt: AttemptView): boolean {
 function endReason(view: RunView): string | null {
   const reason = view.conclusion?.reason ?? null;
   if (reason === null) return null;
+  if (reason === 'reviews' && view.refines) return 'Too few models voted again.';
   const words = {
     quorum: 'Too few models gave an answer that could be used.',
     reviews: 'Too few models reviewed the answers.',
