@@ -162,6 +162,7 @@ const boundaries = [
   imports(
     [
       'services/*/contract.ts',
+      'services/optimizations/summary-contract.ts',
       'services/identity/refusals.ts',
       'services/optimizations/reading/{view,describe,simulated}.ts',
     ],
@@ -177,7 +178,7 @@ const boundaries = [
           '!#services/*/contract.ts',
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/words.ts',
-          '!#services/optimizations/run/{events,slots}.ts',
+          '!#services/optimizations/run/{events,slots,second-ballot}.ts',
           '!#services/credits/account/movements.ts',
           '!#services/platform/numbers.ts',
         ],

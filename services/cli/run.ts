@@ -45,7 +45,7 @@ const ask: CliCommand = {
     const person = await whoAsks(database, text(call, 'as'));
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
-    return show(call, await begin(database, person, request));
+    return await show(call, await begin(database, person, request));
   },
 };
 
@@ -85,7 +85,7 @@ const refine: CliCommand = {
       { userId, runId, id, commandId, fingerprint: commandId },
       request,
     );
-    return show(call, id);
+    return await show(call, id);
   },
 };
 

@@ -13,7 +13,12 @@ import type {
   SeatStatus,
 } from '#services/optimizations/contract.ts';
 import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
-import { answerSlot, draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
+import {
+  answerSlot,
+  draftSlot,
+  opinionSlot,
+  reviewSlot,
+} from '#services/optimizations/run/slots.ts';
 import { acceptedDraft, describeResult } from './describe-result.ts';
 import {
   claimText,

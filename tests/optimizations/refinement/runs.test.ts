@@ -221,7 +221,6 @@ describe('a paid refinement', () => {
       ...root.models.map(({ seat }) => `review.${seat}`),
     ]);
   });
-
 });
 
 describe('a call that begins a refinement', () => {
@@ -235,7 +234,10 @@ describe('a call that begins a refinement', () => {
     expect(await refused.json()).toMatchObject({ code: 'not-refinable' });
     const { refinements, refinable } = await read(root.id);
     expect(refinements).toHaveLength(1);
-    expect(refinable).toMatchObject({ allowed: false, reason: expect.stringContaining('progress') });
+    expect(refinable).toMatchObject({
+      allowed: false,
+      reason: expect.stringContaining('progress'),
+    });
     await post(`/optimizations/${refinements[0]!.id}/cancel`);
     await council.ended(person, refinements[0]!.id);
   });

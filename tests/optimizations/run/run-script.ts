@@ -280,8 +280,8 @@ export function reviewBy(
 }
 
 /** A second vote that repeats the first one; a seat without one agrees with everything. */
-export function sameVote({ claims, before }: Refines, seat: string): CallOutcome {
-  const first = before.ballots[seat];
+function sameVote({ claims, before }: Refines, voter: string): CallOutcome {
+  const first = before.ballots[voter];
   return {
     kind: 'second_vote',
     votes: Object.fromEntries(
