@@ -121,6 +121,7 @@ export async function createCommand(
     role: one.role,
     family: one.offer.family,
     ...councilModel(one),
+    reviewEffort: one.reviewEffort,
   }));
   await sealer.createDataKey('run', run.runId, run.userId);
   const seal = (field: string, text: string) =>

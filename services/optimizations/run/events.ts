@@ -54,7 +54,13 @@ export type CalledModel = Pick<
 >;
 
 /** `seat` is the code people see: S1, R2, I3. */
-export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
+export type Seat = CouncilModel & {
+  seat: string;
+  role: SeatRole;
+  family: string;
+  /** Of its review, which `effort` is not; absent in runs of v0.1, where one effort served both. */
+  reviewEffort?: Effort | null;
+};
 
 /** How the panel differs from the strategy's design, in words. */
 export type SeatingFacts = {
