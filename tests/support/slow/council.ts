@@ -1,5 +1,4 @@
 import type { Core } from '#services/core.ts';
-import type { Schedule } from '#services/optimizations/run/events.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { CommandBus } from '#services/platform/command.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
@@ -38,26 +37,23 @@ export async function createSlowCouncil(settings: {
 /** Creates runs with deadlines that are so many times as short. */
 function hastened(bus: CommandBus, factor: number): Core['bus'] {
   const shorter = (value: number) => Math.round(value / factor);
-  return withSchedule(bus, (schedule) => {
+  const changed = (command: OptimizationCommand): OptimizationCommand => {
+    if (command.type !== 'Create') return command;
+    const { schedule } = command.data;
     const deadlinesMs = Object.fromEntries(
       Object.entries(schedule.deadlinesMs).map(([name, value]) => [name, shorter(value)]),
-    ) as Schedule['deadlinesMs'];
+    ) as typeof schedule.deadlinesMs;
     const lanes = Object.fromEntries(
       Object.entries(schedule.lanes ?? {}).map(([name, lane]) => [
         name,
         { ...lane, secondsPerCall: (lane.secondsPerCall ?? 0) / factor },
       ]),
     );
-    return { ...schedule, deadlinesMs, lanes };
-  });
-}
-
-/** Creates runs with a changed schedule. */
-export function withSchedule(bus: CommandBus, change: (of: Schedule) => Schedule): Core['bus'] {
-  const changed = (command: OptimizationCommand): OptimizationCommand =>
-    command.type === 'Create'
-      ? { ...command, data: { ...command.data, schedule: change(command.data.schedule) } }
-      : command;
+    return {
+      ...command,
+      data: { ...command.data, schedule: { ...schedule, deadlinesMs, lanes } },
+    };
+  };
   return {
     ...bus,
     execute: async (decider, request, patience) =>
