@@ -68,9 +68,9 @@ test('a model in the middle of its answer at the soft deadline is waited for', a
   const answered = async () =>
     (await council.data<Optimization>(`/optimizations/${id}`, person)).evolution.models_completed;
   await expect.poll(answered).toBe(6);
-  const rowsOf = async () =>
-    (await pool.query('select slot from live_text where run_id = $1', [id])).rows;
-  await expect.poll(rowsOf).toEqual([{ slot: 'opinion.R1' }]);
+  const written = async () =>
+    (await pool.query<{ slot: string }>('select slot from live_text where run_id = $1', [id])).rows;
+  await expect.poll(written).toEqual([{ slot: 'opinion.R1' }]);
 
   const key = `${id}:opinions:soft`;
   const dueAt = new Date().toISOString();
