@@ -660,6 +660,25 @@ export const RunResult = v.object({
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
 
+/** A completed run in which a model that was paid for has no answer; null for any other. */
+const Degraded = v.object({
+  answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
+  paid_for: v.pipe(v.number(), v.description('Models of the panel')),
+  missing: v.array(
+    v.object({
+      seat: SeatId,
+      name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+      why: v.pipe(v.string(), v.description('In words')),
+    }),
+  ),
+  strongest_missing: v.pipe(
+    v.boolean(),
+    v.description('The strongest model of the panel is one of them'),
+  ),
+  refunded: v.pipe(v.number(), v.description('Credits that were returned')),
+});
+export type Degraded = v.InferOutput<typeof Degraded>;
+
 /** A run in full: the fold of its events, and what the stream's `run` snapshot carries. */
 export const Optimization = v.object({
   ...OptimizationSummary.entries,
@@ -692,6 +711,7 @@ export const Optimization = v.object({
   ),
   evolution: Evolution,
   result: v.nullable(RunResult),
+  degraded: v.nullable(Degraded),
   ended_because: v.pipe(
     v.nullable(v.string()),
     v.description('In words, when the run failed or was cancelled'),

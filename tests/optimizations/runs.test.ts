@@ -77,6 +77,7 @@ describe('a run whose models answer', () => {
         simulated: true,
         credits: { charged: credits, refunded: 0, settlement: 'settled' },
         result: { heading: 'recommendation', verified: 'two' },
+        degraded: null,
       });
       expect(run.result?.decision.length).toBeGreaterThan(20);
       expect(run.models.every((model) => model.status === 'completed')).toBe(true);
@@ -174,6 +175,15 @@ describe('a run whose models fail', () => {
     });
     // 14 × 1 / 7, rounded in the user's favour.
     expect(run.credits).toMatchObject({ charged: 12, refunded: 2 });
+    expect(run.degraded).toEqual({
+      answered: 6,
+      paid_for: 7,
+      missing: [
+        { seat: 'I1', name: 'Gemini 3.8 Flash', why: 'The provider does not know this model' },
+      ],
+      strongest_missing: false,
+      refunded: 2,
+    });
     expect(run.council.calls['opinion.I2']?.attempts['1']).toMatchObject({
       status: 'failed',
       failure: 'rate_limited',
