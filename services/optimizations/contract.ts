@@ -198,6 +198,18 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  duration: v.pipe(
+    v.nullable(
+      v.object({
+        p50: v.pipe(v.number(), v.description('Seconds that half of the runs stayed below')),
+        p90: v.pipe(v.number(), v.description('Seconds that nine of ten runs stayed below')),
+        runs: v.pipe(v.number(), v.description('Completed runs of the last 90 days')),
+      }),
+    ),
+    v.description(
+      'What runs of this kind took on this server; null before 20 of them were completed',
+    ),
+  ),
   seats: v.pipe(
     v.array(
       v.object({

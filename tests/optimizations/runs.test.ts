@@ -92,6 +92,12 @@ describe('a run whose models answer', () => {
       expect(run.cost).toBeGreaterThan(0);
       const balance = await council.data<Balance>('/credits/balance', { token: person.token });
       expect(balance).toMatchObject({ reserved_credits: 0, available_credits: 1000 - credits });
+      const { rows } = await council.core.pool.query<{ version: number; class: string }>(
+        `select strategy_version as version, provider_class as class from optimization_list
+         where run_id = $1`,
+        [run.id],
+      );
+      expect(rows).toEqual([{ version: catalogue.strategyOf(strategy)?.version, class: 'vendor' }]);
     },
   );
 

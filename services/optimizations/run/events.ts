@@ -5,6 +5,7 @@ import type {
   UsageRecord,
 } from '#services/models/model.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import type { ProviderClass } from '#services/models/offer.ts';
 import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 import type { Lanes } from '#services/models/waiting.ts';
 
@@ -322,6 +323,9 @@ export type OptimizationEvent =
         userId: string;
         challengeType: ChallengeType;
         strategy: StrategyId;
+        /** Of the strategy, and who answers: runs alike in both are timed together. Absent in v0.1. */
+        strategyVersion?: number;
+        providerClass?: ProviderClass;
         /** Credits. */
         price: number;
         /** The price holds until here. */

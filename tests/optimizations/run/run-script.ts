@@ -88,6 +88,8 @@ export function create(parts: Partial<CreatedData> = {}): OptimizationCommand {
       userId,
       challengeType: 'marketing',
       strategy: 'balanced',
+      strategyVersion: 2,
+      providerClass: 'vendor',
       price,
       priceUntil: after(86_400_000),
       catalogueVersion: 'test',
