@@ -8,12 +8,7 @@ import { Checkbox } from '#web/ui/form/field.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
-import {
-  counted,
-  modelsInWords,
-  unavailableSentence,
-  verdictSentence,
-} from './strategy-words.ts';
+import { counted, modelsInWords, unavailableSentence, verdictSentence } from './strategy-words.ts';
 
 type Props = {
   strategies: readonly Strategy[];
