@@ -79,8 +79,9 @@ async function panels(
   return usualPanels({
     catalogue,
     registry,
-    // Without the database, what calls took here is not known.
+    // Without the database, what calls and runs took here is not known.
     readLanes: async (providers) => lanesOf(providers, compatibleEndpoints),
+    readDurations: async () => [],
     isLocal: mode === 'local',
     substituteModels,
     creditUsd: cheapestCredit,

@@ -198,6 +198,18 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  duration: v.pipe(
+    v.nullable(
+      v.object({
+        p50: v.pipe(v.number(), v.description('Seconds that half of the runs stayed below')),
+        p90: v.pipe(v.number(), v.description('Seconds that nine of ten runs stayed below')),
+        runs: v.pipe(v.number(), v.description('Completed runs of the last 90 days')),
+      }),
+    ),
+    v.description(
+      'What runs of this kind took on this server; null before 20 of them were completed',
+    ),
+  ),
   seats: v.pipe(
     v.array(
       v.object({
@@ -757,6 +769,25 @@ export const RunResult = v.object({
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
 
+/** A completed run in which a model that was paid for has no answer; null for any other. */
+const Degraded = v.object({
+  answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
+  paid_for: v.pipe(v.number(), v.description('Models of the panel')),
+  missing: v.array(
+    v.object({
+      seat: SeatId,
+      name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+      why: v.pipe(v.string(), v.description('In words')),
+    }),
+  ),
+  strongest_missing: v.pipe(
+    v.boolean(),
+    v.description('The strongest model of the panel is one of them'),
+  ),
+  refunded: v.pipe(v.number(), v.description('Credits that were returned')),
+});
+export type Degraded = v.InferOutput<typeof Degraded>;
+
 /** A run in full: the fold of its events, and what the stream's `run` snapshot carries. */
 export const Optimization = v.object({
   ...OptimizationSummary.entries,
@@ -789,6 +820,7 @@ export const Optimization = v.object({
   ),
   evolution: Evolution,
   result: v.nullable(RunResult),
+  degraded: v.nullable(Degraded),
   ended_because: v.pipe(
     v.nullable(v.string()),
     v.description('In words, when the run failed or was cancelled'),

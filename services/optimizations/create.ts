@@ -3,7 +3,7 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
-import { isFree, tiers } from '#services/models/offer.ts';
+import { isFree, providerClassOf, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
@@ -121,6 +121,7 @@ export async function createCommand(
     role: one.role,
     family: one.offer.family,
     ...councilModel(one),
+    reviewEffort: one.reviewEffort,
   }));
   await sealer.createDataKey('run', run.runId, run.userId);
   const seal = (field: string, text: string) =>
@@ -131,6 +132,8 @@ export async function createCommand(
       userId: run.userId,
       challengeType: request.challenge_type,
       strategy: strategy.id,
+      strategyVersion: strategy.version,
+      providerClass: providerClassOf(everyModel(panel).map(({ offer }) => offer)),
       price: strategy.credits,
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,

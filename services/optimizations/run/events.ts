@@ -5,6 +5,7 @@ import type {
   UsageRecord,
 } from '#services/models/model.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import type { ProviderClass } from '#services/models/offer.ts';
 import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 import type { Lanes } from '#services/models/waiting.ts';
 
@@ -54,7 +55,13 @@ export type CalledModel = Pick<
 >;
 
 /** `seat` is the code people see: S1, R2, I3. */
-export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
+export type Seat = CouncilModel & {
+  seat: string;
+  role: SeatRole;
+  family: string;
+  /** Of its review, which `effort` is not; absent in runs of v0.1, where one effort served both. */
+  reviewEffort?: Effort | null;
+};
 
 /** How the panel differs from the strategy's design, in words. */
 export type SeatingFacts = {
@@ -359,6 +366,9 @@ export type OptimizationEvent =
         userId: string;
         challengeType: ChallengeType;
         strategy: StrategyId;
+        /** Of the strategy, and who answers: runs alike in both are timed together. Absent in v0.1. */
+        strategyVersion?: number;
+        providerClass?: ProviderClass;
         /** Credits. */
         price: number;
         /** The price holds until here. */

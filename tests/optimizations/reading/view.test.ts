@@ -416,7 +416,7 @@ describe('the progress of a seat', () => {
     ['processing', null, started().given(begin('opinion.S1'))],
     [
       'retrying',
-      'Retrying (attempt 2): The provider is limiting requests',
+      'Retrying: The provider is limiting requests',
       started().given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited')),
     ],
     ['refused', 'The model declined to answer this question', started().died(['opinion.S1'])],

@@ -1,4 +1,5 @@
 import type { SeatProgress } from '#services/optimizations/contract.ts';
+import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
@@ -44,12 +45,12 @@ export function strategyName(id: string): string {
     .join(' ');
 }
 
-/** The status in one or two words; a retry names the next attempt. */
+/** The status in one or two words; a retry has its number from the second on. */
 export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>): string {
   const words = {
     waiting: 'Waiting',
     processing: 'Processing',
-    retrying: `Retrying (attempt ${attempt + 1})`,
+    retrying: retryingWords(attempt),
     completed: 'Completed',
     failed: 'Failed',
     refused: 'Refused',

@@ -1,10 +1,5 @@
 import type { Strategy } from '#services/optimizations/contract.ts';
 
-/** "about 30 s", "about 2.5 min". */
-export function typicalTime(seconds: number): string {
-  return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 30) / 2} min`;
-}
-
 /** "OpenAI, Google and Mistral". */
 function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
