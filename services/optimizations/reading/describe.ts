@@ -406,6 +406,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     agreement_band: scores.agreement.band,
     agreement_capped: capOf(scores),
     agreement_note: agreementNote(scores),
+    ordering: scores.ordering ?? 'kemeny',
     two_camps: scores.twoCamps,
     clear_winner: scores.clearWinner,
     clear_winner_reason: scores.clearWinnerReason,

@@ -209,8 +209,10 @@ export type ConclusionReason =
 /** Numbers of `ScoresComputed`; formulas in `council.ts`. Shares are 0–1, rounded to 4 decimals. */
 export type Scores = {
   metricVersion: string;
-  /** Kemeny order, best first. */
+  /** Best first. */
   order: readonly string[];
+  /** What made it; absent before `agreement_v2`: Kemeny. */
+  ordering?: 'kemeny' | 'win_rate';
   q: Readonly<Record<string, number | null>>;
   rubricMeans: Readonly<Record<string, number | null>>;
   condorcetWinner: string | null;
@@ -218,6 +220,8 @@ export type Scores = {
   clearWinnerReason:
     | 'clear'
     | 'tied_orders'
+    /** The win rates place another answer first; since `agreement_v2`. */
+    | 'orders_differ'
     | 'narrow_margin'
     | 'no_rank_agreement'
     | 'not_enough_comparisons'

@@ -1,0 +1,2 @@
+import { benchPanels } from './panels.ts';
+benchPanels();
