@@ -134,9 +134,12 @@ function orderTable(studies: readonly Study[]): string {
 }
 
 function promiseOf({ overBorda, clearWinner, ordering }: Scenario['promises']): string {
-  if (overBorda !== undefined) return `at least ${signed(overBorda)}`;
-  if (clearWinner !== undefined) return `clear winner at most ${one(clearWinner)} %`;
-  return ordering === 'win_rate' ? 'the order of the win rates' : '–';
+  const promised = [
+    ...(overBorda === undefined ? [] : [`at least ${signed(overBorda)}`]),
+    ...(clearWinner === undefined ? [] : [`a clear winner in at most ${one(clearWinner)} %`]),
+    ...(ordering === 'win_rate' ? ['the order of the win rates'] : []),
+  ];
+  return promised.join('; ') || '–';
 }
 
 // ── which decision is right ─────────────────────────────────────────────────────────────────────
@@ -185,7 +188,12 @@ function bandTable(decisions: readonly Decisions[]): string {
 
 function conflictTable(decisions: readonly Decisions[]): string {
   return markdown(
-    ['Errors', 'Order and vote disagree, %', 'then the vote is right, %', 'then the order is right, %'],
+    [
+      'Errors',
+      'Order and vote disagree, %',
+      'then the vote is right, %',
+      'then the order is right, %',
+    ],
     decisions.map(({ errors, found }) => {
       const apart = found.filter(({ isOneMind }) => !isOneMind);
       const percent = (count: number) => one((100 * count) / apart.length);

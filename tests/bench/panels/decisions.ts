@@ -1,6 +1,12 @@
 import { reviewAssignments, reviewOffsets } from '#services/optimizations/council/assignments.ts';
 import type { CouncilInput } from '#services/optimizations/council/council.ts';
-import { ballot, claim, council, laboratories, ledger } from '#tests/optimizations/council/ballots.ts';
+import {
+  ballot,
+  claim,
+  council,
+  laboratories,
+  ledger,
+} from '#tests/optimizations/council/ballots.ts';
 import { marksOf, normals } from './draws.ts';
 
 /**

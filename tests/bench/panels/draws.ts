@@ -11,9 +11,7 @@ export function marksOf(
   strictness: number,
 ): Pick<Ballot, 'ranking' | 'scores'> {
   return {
-    ranking: seen
-      .toSorted((one, other) => other.value - one.value)
-      .map(({ answer }) => [answer]),
+    ranking: seen.toSorted((one, other) => other.value - one.value).map(({ answer }) => [answer]),
     scores: Object.fromEntries(
       seen.map(({ answer, value }) => [answer, rubricOf(value + strictness)]),
     ),

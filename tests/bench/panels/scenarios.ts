@@ -67,7 +67,13 @@ const half = { seats: 12, reviewsPerSeat: 6, error: 1, worth: quality } as const
 const honest = hostile(0);
 
 export const scenarios: readonly Scenario[] = [
-  { ...full, name: 'Honest, small errors', error: 0.5, sees: honest, promises: { overBorda: -3.5 } },
+  {
+    ...full,
+    name: 'Honest, small errors',
+    error: 0.5,
+    sees: honest,
+    promises: { overBorda: -3.5 },
+  },
   { ...full, name: 'Honest', sees: honest, promises: { overBorda: -3.5 } },
   { ...full, name: 'Honest, large errors', error: 2, sees: honest, promises: { overBorda: -3.5 } },
   { ...full, name: 'Guessing', sees: nothing, promises: {} },
@@ -75,8 +81,8 @@ export const scenarios: readonly Scenario[] = [
   { ...full, name: '2 of 7 hostile', sees: hostile(2), promises: { overBorda: 2 } },
   { ...full, name: '2 siblings bury the rest', sees: siblings(2), promises: { overBorda: 5 } },
   { ...full, name: '3 siblings bury the rest', sees: siblings(3), promises: {} },
-  { ...camped, name: 'Camps of 4 and 3', ...camps(3), promises: { overBorda: 3 } },
-  { ...camped, name: 'Camps of 5 and 2', ...camps(2), promises: { overBorda: 8 } },
+  { ...camped, name: 'Camps of 4 and 3, opposed in part', ...camps(3), promises: { overBorda: 3 } },
+  { ...camped, name: 'Camps of 5 and 2, opposed in part', ...camps(2), promises: { overBorda: 8 } },
   {
     ...camped,
     name: 'Camps of 4 and 3, opposed in everything',

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { Ballot } from '#services/optimizations/run/events.ts';
-import { currentMetric } from '#services/optimizations/council/metric.ts';
+import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
+import type { Metric } from '#services/optimizations/council/metric.ts';
 import {
   hasTwoCamps,
   kendallTau,
@@ -15,6 +16,7 @@ import {
   judgeWinner,
   kemenyOrder,
   rubricMeans,
+  shownOrder,
   tieBreak,
   winRates,
 } from '#services/optimizations/council/ranking.ts';
@@ -198,6 +200,41 @@ describe('the Kemeny order', () => {
   });
 });
 
+describe('the order that people see', () => {
+  const answers = ['S1', 'S2', 'S3'];
+  // Three of five prefer S1 to each other answer; S2 is first or second with all of them.
+  const judges = (withoutS3: readonly string[]) =>
+    [0, 1, 2, 3, 4].map((index) => {
+      const reviewer = `R${index}`;
+      const ranking = index < 3 ? ['S1', 'S2', 'S3'] : ['S2', 'S3', 'S1'];
+      const ranked = ranking.filter((seat) => seat !== 'S3' || !withoutS3.includes(reviewer));
+      return review(reviewer, { ranking: ranked.map((seat) => [seat]) });
+    });
+  const orderOf = (all: readonly Review[], metric: Metric) => {
+    const pairs = comparePairs(answers, all);
+    const preference = tieBreak(winRates(pairs), rubricMeans(answers, all), [0, 1, 2]);
+    return shownOrder(pairs, kemenyOrder(pairs, preference), preference, metric);
+  };
+
+  test('the order follows Kemeny where at least four reviewers compared each two answers', () => {
+    expect(orderOf(judges(['R4']), currentMetric)).toEqual({
+      shown: [0, 1, 2],
+      ordering: 'kemeny',
+    });
+  });
+
+  test('the order follows the win rates where fewer than four reviewers compared some two answers', () => {
+    expect(orderOf(judges(['R0', 'R4']), currentMetric)).toEqual({
+      shown: [1, 0, 2],
+      ordering: 'win_rate',
+    });
+  });
+
+  test('the order of a run of agreement_v1 follows Kemeny, and says nothing about it', () => {
+    expect(orderOf(judges(['R0', 'R4']), metricOf('agreement_v1')!)).toEqual({ shown: [0, 1, 2] });
+  });
+});
+
 describe('ties', () => {
   test('ties are broken by q, then by the rubric, then by the seed', () => {
     expect(tieBreak([0.2, 0.9, 0.5, 0.5], [9, 1, 3, 7], [0, 1, 2, 3])).toEqual([3, 0, 2, 1]);
@@ -236,7 +273,8 @@ describe('the mean rubric', () => {
 const verdict = (answers: readonly string[], all: readonly Review[]) => {
   const pairs = comparePairs(answers, all);
   const rank = rankAgreement(reviewerTaus(answers, all, currentMetric), currentMetric);
-  return judgeWinner(pairs, kemenyOrder(pairs, inOrder(pairs)), rank, currentMetric);
+  const order = kemenyOrder(pairs, inOrder(pairs));
+  return judgeWinner(pairs, order, order.order, rank, currentMetric);
 };
 const alike = (answers: readonly string[]) =>
   reviews(
@@ -294,7 +332,7 @@ describe('a clear winner', () => {
     const pairs = comparePairs(answers, all);
     const order = kemenyOrder(pairs, inOrder(pairs));
     expect(order).toMatchObject({ unique: false, soleFirst: true });
-    expect(judgeWinner(pairs, order, 0.5, currentMetric).clearWinner).toBe(true);
+    expect(judgeWinner(pairs, order, order.order, 0.5, currentMetric).clearWinner).toBe(true);
   });
 
   test('a clear winner needs a margin over the second', () => {
@@ -311,11 +349,21 @@ describe('a clear winner', () => {
     const answers = seatCodes(7);
     const pairs = comparePairs(answers, alike(answers));
     const order = kemenyOrder(pairs, inOrder(pairs));
-    expect(judgeWinner(pairs, order, 0.19, currentMetric).clearWinnerReason).toBe(
-      'no_rank_agreement',
-    );
-    expect(judgeWinner(pairs, order, 0.2, currentMetric).clearWinner).toBe(true);
-    expect(judgeWinner(pairs, order, null, currentMetric).clearWinner).toBe(true);
+    const judge = (rankAgreement: number | null) =>
+      judgeWinner(pairs, order, order.order, rankAgreement, currentMetric);
+    expect(judge(0.19).clearWinnerReason).toBe('no_rank_agreement');
+    expect(judge(0.2).clearWinner).toBe(true);
+    expect(judge(null).clearWinner).toBe(true);
+  });
+
+  test('a clear winner does not exist when the order that people see begins with another answer', () => {
+    const answers = seatCodes(7);
+    const pairs = comparePairs(answers, alike(answers));
+    const order = kemenyOrder(pairs, inOrder(pairs));
+    expect(judgeWinner(pairs, order, order.order.toReversed(), 1, currentMetric)).toEqual({
+      clearWinner: false,
+      clearWinnerReason: 'orders_differ',
+    });
   });
 });
 

@@ -1,2 +1,0 @@
-import { benchPanels } from './panels.ts';
-benchPanels();
