@@ -61,10 +61,10 @@ function studyOf(scenario: Scenario, panels: number): Study {
   const { name, promises } = scenario;
   const missed = [
     ...(promises.overBorda !== undefined && over < promises.overBorda
-      ? [`${name}: ${one(over)} points over Borda, at least ${promises.overBorda} promised`]
+      ? [`${name}: ${rounded(over)} points over Borda, at least ${promises.overBorda} promised`]
       : []),
     ...(promises.clearWinner !== undefined && clear > promises.clearWinner
-      ? [`${name}: ${one(clear)} % clear winners, at most ${promises.clearWinner} promised`]
+      ? [`${name}: ${rounded(clear)} % clear winners, at most ${promises.clearWinner} promised`]
       : []),
     ...(promises.ordering === 'win_rate' &&
     !found.every(({ ordering, isByRate }) => ordering === 'win_rate' && isByRate)
@@ -74,14 +74,14 @@ function studyOf(scenario: Scenario, panels: number): Study {
   return {
     row: [
       name,
-      one(share(({ order }) => order)),
-      one(share(({ borda }) => borda)),
-      one(share(({ mark }) => mark)),
+      rounded(share(({ order }) => order)),
+      rounded(share(({ borda }) => borda)),
+      rounded(share(({ mark }) => mark)),
       // Two standard errors of the paired difference.
-      `${signed(over)} ± ${one((200 * Math.sqrt(differing)) / panels)}`,
+      `${signed(over)} ± ${rounded((200 * Math.sqrt(differing)) / panels)}`,
       promiseOf(promises),
-      one(clear),
-      clear === 0 ? '–' : one((100 * clearAndBest) / clear),
+      rounded(clear),
+      clear === 0 ? '–' : rounded((100 * clearAndBest) / clear),
     ],
     missed,
   };
@@ -136,7 +136,7 @@ function orderTable(studies: readonly Study[]): string {
 function promiseOf({ overBorda, clearWinner, ordering }: Scenario['promises']): string {
   const promised = [
     ...(overBorda === undefined ? [] : [`at least ${signed(overBorda)}`]),
-    ...(clearWinner === undefined ? [] : [`a clear winner in at most ${one(clearWinner)} %`]),
+    ...(clearWinner === undefined ? [] : [`a clear winner in at most ${rounded(clearWinner)} %`]),
     ...(ordering === 'win_rate' ? ['the order of the win rates'] : []),
   ];
   return promised.join('; ') || '–';
@@ -180,7 +180,7 @@ function bandTable(decisions: readonly Decisions[]): string {
       ...bands.map((band) => {
         const held = found.filter((one) => one.band === band);
         const right = held.filter(({ isVoteRight }) => isVoteRight).length;
-        return held.length === 0 ? '–' : `${one((100 * right) / held.length)} (${held.length})`;
+        return held.length === 0 ? '–' : `${rounded((100 * right) / held.length)} (${held.length})`;
       }),
     ]),
   );
@@ -196,10 +196,10 @@ function conflictTable(decisions: readonly Decisions[]): string {
     ],
     decisions.map(({ errors, found }) => {
       const apart = found.filter(({ isOneMind }) => !isOneMind);
-      const percent = (count: number) => one((100 * count) / apart.length);
+      const percent = (count: number) => rounded((100 * count) / apart.length);
       return [
         errors,
-        one((100 * apart.length) / found.length),
+        rounded((100 * apart.length) / found.length),
         percent(apart.filter(({ isVoteRight }) => isVoteRight).length),
         percent(apart.filter(({ isOrderRight }) => isOrderRight).length),
       ];
@@ -214,10 +214,10 @@ function markdown(head: readonly string[], rows: readonly (readonly string[])[])
   return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
 }
 
-function one(value: number): string {
+function rounded(value: number): string {
   return value.toFixed(1);
 }
 
 function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${one(Math.abs(value))}`;
+  return `${value < 0 ? '−' : '+'}${rounded(Math.abs(value))}`;
 }
