@@ -356,7 +356,18 @@ export type OptimizationEvent =
         waitMs?: number;
       }
     >
-  | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>
+  | Event<
+      'CallStarted',
+      CallAt &
+        CalledModel & {
+          startedAt: string;
+          /**
+           * `promptText` of the request under a subkey of the run's data key, 64 hex digits. Absent in
+           * runs of v0.1, and when the run's texts were erased before the call.
+           */
+          promptMac?: string;
+        }
+    >
   | Event<'CallLost', CallAt & { final: boolean }>
   | Event<
       'CallSucceeded',
