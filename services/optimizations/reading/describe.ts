@@ -415,10 +415,10 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     model_confidence_scores: Object.fromEntries(
       Object.entries(scores.confidence).map(([seat, one]) => [seat, Math.round(one.value)]),
     ),
-    uncertainty_factors: scores.uncertainty.map((factor) => ({
-      kind: factor.kind,
-      text: uncertaintyText(view, factor),
-    })),
+    uncertainty_factors: scores.uncertainty
+      // Runs of v0.1 carry it, and only an operator can do something about it.
+      .filter(({ ref }) => ref !== 'price_table_stale')
+      .map((factor) => ({ kind: factor.kind, text: uncertaintyText(view, factor) })),
     minority_report: scores.minority
       ? {
           seat: scores.minority.seat,
@@ -452,8 +452,6 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
         note: 'How far longer answers ranked higher (τ). One run cannot separate length from quality.',
       },
-      { id: 'self', name: 'Self-preference', value: null, note: 'Not measured in this version.' },
-      { id: 'family', name: 'Same family', value: null, note: 'Not measured in this version.' },
     ],
   };
 }
@@ -545,7 +543,6 @@ const processWords: Readonly<Record<string, string>> = {
   no_claim_ledger: 'The claims of the answers could not be merged.',
   seat_excluded: 'One answer was left out of the vote.',
   strongest_seat_missing: 'The strongest model of the panel is missing.',
-  price_table_stale: 'The price table is more than 30 days old.',
 };
 
 export function claimText(view: RunView, id: string): string {

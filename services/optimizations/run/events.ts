@@ -82,8 +82,8 @@ export type Schedule = {
   typicalSeconds: number;
   /** The seat with the most expensive model: its absence matters most. */
   strongest: string;
-  /** A price of this run was last read more than 30 days before it was created. */
-  pricesStale: boolean;
+  /** In runs of v0.1: a price was last read more than 30 days before it was created. */
+  pricesStale?: boolean;
   /**
    * By model, the prices that this run's costs use: a call costs the row in force when it starts.
    * Absent in runs of v0.1, as is `maxOutputTokens`, the bound of one call's output.
