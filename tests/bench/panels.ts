@@ -121,10 +121,10 @@ function orderTable(studies: readonly Study[]): string {
   return markdown(
     [
       'Reviewers',
-      'Order, %',
+      'Our order, %',
       'Borda, %',
       'Mean mark, %',
-      'Order over Borda',
+      'Our order over Borda',
       'Promised',
       'Clear winner named, %',
       'of these best, %',

@@ -28,6 +28,7 @@ const publicPaths = [
   '/forgot-password',
   '/terms',
   '/privacy',
+  '/method',
   '/nowhere',
 ] as const;
 

@@ -195,6 +195,40 @@ describe('the Kemeny order', () => {
     expect(found).toEqual({ order: inOrder(pairs), unique: true, soleFirst: true });
   });
 
+  test('the Kemeny order of the example in docs/method.md contradicts 7 comparisons, every other more', () => {
+    const wins = [
+      [0, 4, 2, 5],
+      [1, 0, 4, 4],
+      [3, 1, 0, 4],
+      [0, 1, 1, 0],
+    ];
+    const compared = wins.map((row, a) => row.map((_, b) => (a === b ? 0 : 5)));
+    const pairs: Pairs = { answers: ['A', 'B', 'C', 'D'], wins, compared };
+    expect(kemenyOrder(pairs, [3, 2, 1, 0])).toEqual({
+      order: [0, 1, 2, 3],
+      unique: true,
+      soleFirst: true,
+    });
+    const contradicted = (order: readonly number[]) =>
+      order.flatMap((above, place) => order.slice(place + 1).map((below) => wins[below]![above]!));
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    const orders = [
+      [0, 1, 2, 3],
+      [1, 2, 0, 3],
+      [2, 0, 1, 3],
+      [1, 0, 2, 3],
+      [0, 2, 1, 3],
+      [2, 1, 0, 3],
+    ];
+    expect(orders.map((order) => sum(contradicted(order)))).toEqual([7, 9, 9, 10, 10, 12]);
+    expect(winRates(pairs).map((rate) => rate!.toFixed(2))).toEqual([
+      '0.73',
+      '0.60',
+      '0.53',
+      '0.13',
+    ]);
+  });
+
   test('the Kemeny order refuses more answers than a panel has', () => {
     expect(() => kemenyOrder(comparePairs(seatCodes(13), []), [])).toThrow(RangeError);
   });
@@ -349,8 +383,8 @@ describe('a clear winner', () => {
     const answers = seatCodes(7);
     const pairs = comparePairs(answers, alike(answers));
     const order = kemenyOrder(pairs, inOrder(pairs));
-    const judge = (rankAgreement: number | null) =>
-      judgeWinner(pairs, order, order.order, rankAgreement, currentMetric);
+    const judge = (agreement: number | null) =>
+      judgeWinner(pairs, order, order.order, agreement, currentMetric);
     expect(judge(0.19).clearWinnerReason).toBe('no_rank_agreement');
     expect(judge(0.2).clearWinner).toBe(true);
     expect(judge(null).clearWinner).toBe(true);
