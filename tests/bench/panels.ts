@@ -78,7 +78,7 @@ function studyOf(scenario: Scenario, panels: number): Study {
       rounded(share(({ borda }) => borda)),
       rounded(share(({ mark }) => mark)),
       // Two standard errors of the paired difference.
-      `${signed(over)} ± ${rounded((200 * Math.sqrt(differing)) / panels)}`,
+      `${signed(over)}\u00A0±\u00A0${rounded((200 * Math.sqrt(differing)) / panels)}`,
       promiseOf(promises),
       rounded(clear),
       clear === 0 ? '–' : rounded((100 * clearAndBest) / clear),
@@ -127,7 +127,7 @@ function orderTable(studies: readonly Study[]): string {
       'Our order over Borda',
       'Promised',
       'Clear winner named, %',
-      'of these best, %',
+      'it is the best, %',
     ],
     studies.map(({ row }) => row),
   );
@@ -136,7 +136,7 @@ function orderTable(studies: readonly Study[]): string {
 function promiseOf({ overBorda, clearWinner, ordering }: Scenario['promises']): string {
   const promised = [
     ...(overBorda === undefined ? [] : [`at least ${signed(overBorda)}`]),
-    ...(clearWinner === undefined ? [] : [`a clear winner in at most ${rounded(clearWinner)} %`]),
+    ...(clearWinner === undefined ? [] : [`a clear winner in at most ${rounded(clearWinner)}%`]),
     ...(ordering === 'win_rate' ? ['the order of the win rates'] : []),
   ];
   return promised.join('; ') || '–';

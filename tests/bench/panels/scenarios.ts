@@ -95,10 +95,10 @@ export const scenarios: readonly Scenario[] = [
     ...camps(2, nothing),
     promises: { overBorda: 8 },
   },
-  { ...half, name: '12 seats, 6 reviews', sees: honest, promises: { ordering: 'win_rate' } },
+  { ...half, name: '12 models, 6 reviews each', sees: honest, promises: { ordering: 'win_rate' } },
   {
     ...half,
-    name: '12 seats, 6 reviews, always Kemeny',
+    name: '12 models, 6 reviews each, always Kemeny',
     sees: honest,
     metric: 'agreement_v1',
     promises: {},
