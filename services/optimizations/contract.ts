@@ -543,7 +543,9 @@ export type Disagreement = v.InferOutput<typeof Disagreement>;
 export const BiasAnalysis = v.object({
   agreement_score: v.pipe(
     v.nullable(v.number()),
-    v.description('0–100, whole: how far the models agree; null when it could not be scored'),
+    v.description(
+      '0–100, whole: how far the models agree, where models of one maker share weight; no probability. `/method` has its formulas. Null when it could not be scored',
+    ),
   ),
   agreement_band: v.pipe(
     v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),

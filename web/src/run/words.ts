@@ -39,7 +39,7 @@ export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> =
 /** What ordered the answers. */
 export function orderingWords({ ordering }: Pick<BiasAnalysis, 'ordering'>): string {
   return ordering === 'kemeny'
-    ? 'The answers are in the order that contradicts the fewest reviews.'
+    ? 'The answers are in the order that contradicts the fewest comparisons.'
     : 'Too few reviewers compared the same answers, so win rates order them.';
 }
 

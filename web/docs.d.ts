@@ -1,4 +1,4 @@
-/** The HTML of a file of `docs`, made by `web/documents.ts`. */
+/** The HTML of a file of `docs`, made by `documents.ts`. */
 declare module '#docs/*.md' {
   const html: string;
   export default html;
