@@ -577,7 +577,9 @@ export type Disagreement = v.InferOutput<typeof Disagreement>;
 export const BiasAnalysis = v.object({
   agreement_score: v.pipe(
     v.nullable(v.number()),
-    v.description('0–100, whole: how far the models agree; null when it could not be scored'),
+    v.description(
+      '0–100, whole: how far the models agree, where models of one maker share weight; no probability. `/method` has its formulas. Null when it could not be scored',
+    ),
   ),
   agreement_band: v.pipe(
     v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),
@@ -593,6 +595,12 @@ export const BiasAnalysis = v.object({
     v.nullable(v.string()),
     v.description('Why there is no score, or what was not measured, in words'),
   ),
+  ordering: v.pipe(
+    v.picklist(['kemeny', 'win_rate']),
+    v.description(
+      'What orders the answers: `kemeny`, the order that contradicts the fewest comparisons; `win_rate`, the mean share of reviewers who preferred an answer to each other one, where two answers were compared by fewer than four. Each reviewer counts alike in it: makers share weight in votes only',
+    ),
+  ),
   two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
@@ -602,13 +610,14 @@ export const BiasAnalysis = v.object({
     v.picklist([
       'clear',
       'tied_orders',
+      'orders_differ',
       'narrow_margin',
       'no_rank_agreement',
       'not_enough_comparisons',
       'copies',
     ]),
     v.description(
-      'Why there is a clear winner or none. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+      'Why there is a clear winner or none. `orders_differ`: another answer comes first by the win rates, which order the answers where few reviewers compared two of them. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
     ),
   ),
   disagreement_areas: v.array(Disagreement),

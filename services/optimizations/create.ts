@@ -3,7 +3,7 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
-import { isFree, providerClassOf, tiers } from '#services/models/offer.ts';
+import { providerClassOf, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
@@ -198,7 +198,6 @@ function scheduleOf(
     minFamilies: panel.minFamilies,
     typicalSeconds: panel.typicalSeconds,
     strongest: strongestSeat(panel),
-    pricesStale: isStale(catalogue, panel, new Date(now).toISOString()),
     prices: pricesOf(catalogue, panel, now),
     maxOutputTokens: panel.strategy.maxOutputTokens,
     ...(Object.keys(numCtx).length === 0 ? {} : { numCtx }),
@@ -236,14 +235,6 @@ function strongestSeat({ seats }: Panel): string {
   const strength = ({ offer }: Placed) =>
     tiers.indexOf(offer.tier) * 1e6 + (offer.price?.outputPerMTok ?? 0);
   return seats.reduce((best, one) => (strength(one) > strength(best) ? one : best)).seat;
-}
-
-/** A price that the run's costs need was read long ago, or is missing. */
-function isStale({ staleModels }: Catalogue, panel: Panel, at: string): boolean {
-  const stale = new Set(staleModels(at));
-  return everyModel(panel).some(
-    ({ offer }) => offer.price === null || (stale.has(offer.model) && !isFree(offer)),
-  );
 }
 
 function councilModel({ offer, effort }: Placed): CouncilModel {

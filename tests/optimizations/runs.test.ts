@@ -148,6 +148,9 @@ describe('a run whose models answer', () => {
         ? 'costs were not checked: prices not stored with this run'
         : 'ok   cost in micro-dollars',
     );
+    const faults = out.split('\n').filter((line) => line.startsWith('NOT '));
+    // The test itself broke the chain.
+    expect(faults).toEqual([expect.stringContaining('hash chain')]);
   });
 
   test('the same question and strategy draw the same council', async () => {

@@ -422,6 +422,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     agreement_band: scores.agreement.band,
     agreement_capped: capOf(scores),
     agreement_note: agreementNote(scores),
+    ordering: scores.ordering ?? 'kemeny',
     two_camps: scores.twoCamps,
     clear_winner: scores.clearWinner,
     clear_winner_reason: scores.clearWinnerReason,
@@ -433,10 +434,10 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         Math.round(support * 100),
       ]),
     ),
-    uncertainty_factors: scores.uncertainty.map((factor) => ({
-      kind: factor.kind,
-      text: uncertaintyText(view, factor),
-    })),
+    uncertainty_factors: scores.uncertainty
+      // Runs of v0.1 carry it, and only an operator can do something about it.
+      .filter(({ ref }) => ref !== 'price_table_stale')
+      .map((factor) => ({ kind: factor.kind, text: uncertaintyText(view, factor) })),
     minority_report: scores.minority
       ? {
           seat: scores.minority.seat,
@@ -474,8 +475,6 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
         note: 'How far longer answers ranked higher (τ). One run cannot separate length from quality.',
       },
-      { id: 'self', name: 'Self-preference', value: null, note: 'Not measured in this version.' },
-      { id: 'family', name: 'Same family', value: null, note: 'Not measured in this version.' },
     ],
   };
 }
@@ -559,7 +558,6 @@ const processWords: Readonly<Record<string, string>> = {
   no_claim_ledger: 'The claims of the answers could not be merged.',
   seat_excluded: 'One answer was left out of the vote.',
   strongest_seat_missing: 'The strongest model of the panel is missing.',
-  price_table_stale: 'The price table is more than 30 days old.',
 };
 
 const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;

@@ -89,8 +89,8 @@ export type Schedule = {
   typicalSeconds: number;
   /** The seat with the most expensive model: its absence matters most. */
   strongest: string;
-  /** A price of this run was last read more than 30 days before it was created. */
-  pricesStale: boolean;
+  /** In runs of v0.1: a price was last read more than 30 days before it was created. */
+  pricesStale?: boolean;
   /**
    * By model, the prices that this run's costs use: a call costs the row in force when it starts.
    * Absent in runs of v0.1, as is `maxOutputTokens`, the bound of one call's output.
@@ -256,8 +256,10 @@ export type ConclusionReason =
 /** Numbers of `ScoresComputed`; formulas in `council.ts`. Shares are 0–1, rounded to 4 decimals. */
 export type Scores = {
   metricVersion: string;
-  /** Kemeny order, best first. */
+  /** Best first. */
   order: readonly string[];
+  /** What made it; absent before `agreement_v2`: Kemeny. */
+  ordering?: 'kemeny' | 'win_rate';
   q: Readonly<Record<string, number | null>>;
   rubricMeans: Readonly<Record<string, number | null>>;
   condorcetWinner: string | null;
@@ -265,6 +267,8 @@ export type Scores = {
   clearWinnerReason:
     | 'clear'
     | 'tied_orders'
+    /** The win rates place another answer first; since `agreement_v2`. */
+    | 'orders_differ'
     | 'narrow_margin'
     | 'no_rank_agreement'
     | 'not_enough_comparisons'
@@ -405,7 +409,18 @@ export type OptimizationEvent =
         waitMs?: number;
       }
     >
-  | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>
+  | Event<
+      'CallStarted',
+      CallAt &
+        CalledModel & {
+          startedAt: string;
+          /**
+           * `promptText` of the request under a subkey of the run's data key, 64 hex digits. Absent in
+           * runs of v0.1, and when the run's texts were erased before the call.
+           */
+          promptMac?: string;
+        }
+    >
   | Event<'CallLost', CallAt & { final: boolean }>
   | Event<
       'CallSucceeded',

@@ -643,6 +643,21 @@ test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | nu
   },
 );
 
+test('a run of v0.1 names the Kemeny order, and no age of prices', () => {
+  const view = viewOf(closed());
+  const { ordering: _later, ...scores } = view.scores!;
+  const uncertainty = ['price_table_stale', 'reviews_missing'].map((ref) => ({
+    kind: 'process' as const,
+    ref,
+    count: 1,
+  }));
+  const { evolution } = describeRun({ ...view, scores: { ...scores, uncertainty } }, later);
+  expect(evolution.bias).toMatchObject({
+    ordering: 'kemeny',
+    uncertainty_factors: [{ kind: 'process', text: 'Not every model reviewed the others.' }],
+  });
+});
+
 test('no bias indicator says plus or minus zero', () => {
   const view = viewOf(closed());
   const { scores } = view;

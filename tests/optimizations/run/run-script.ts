@@ -67,7 +67,6 @@ export const schedule: Schedule = {
   minFamilies: 3,
   typicalSeconds: 30,
   strongest: 'S1',
-  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 60_000,
     opinionsHard: 180_000,

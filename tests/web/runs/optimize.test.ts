@@ -512,7 +512,7 @@ describe('the words of a strategy', () => {
 
   it.each([
     ['full', null],
-    ['order_only', 'Its reviews give an order, never a clear winner.'],
+    ['order_only', 'This strategy gives an order, never a clear winner.'],
     ['may_stay_open', 'Its reviews may leave open whether there is a clear winner.'],
   ] as const)('a panel whose verdict is %s says before payment: %s', (verdict, sentence) => {
     expect(verdictSentence({ verdict })).toBe(sentence);

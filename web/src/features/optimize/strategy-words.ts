@@ -47,7 +47,7 @@ export function verdictSentence({ verdict }: Pick<Strategy, 'verdict'>): string 
     case 'full':
       return null;
     case 'order_only':
-      return 'Its reviews give an order, never a clear winner.';
+      return 'This strategy gives an order, never a clear winner.';
     case 'may_stay_open':
       return 'Its reviews may leave open whether there is a clear winner.';
   }

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -5,6 +6,7 @@ import { serverNow, useRunPart } from '#web/live/live.ts';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
 import { Divergence, Flaws } from '#web/run/divergence.tsx';
+import { orderingWords } from '#web/run/words.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Answers } from './answers.tsx';
@@ -79,7 +81,12 @@ function Agreement({ bias }: { bias: BiasAnalysis }): ReactNode {
         score={bias.agreement_score}
         {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
       />
-      <p className="text-center text-sm text-ink-3">Confidence: not yet calibrated.</p>
+      <p className="text-center text-sm text-ink-2">{orderingWords(bias)}</p>
+      <p className="text-center text-sm">
+        <Link to="/method" className="link">
+          How this is computed
+        </Link>
+      </p>
     </section>
   );
 }
