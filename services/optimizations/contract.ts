@@ -7,7 +7,7 @@ import {
   WholeText,
 } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
-import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
+import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
 import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
 import {
