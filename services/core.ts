@@ -102,6 +102,7 @@ export async function openCore(
     substituteModels: env.substituteModels,
     creditUsd: cheapestCredit,
     registry,
+    endpoints: env.compatibleEndpoints,
     readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
     readStream: read,
     readRun,

@@ -12,6 +12,8 @@ const emptyWhenMissing: ReadonlySet<string> = new Set([
   'critique',
   'injection_suspected',
   'fatal_flaws',
+  'questions',
+  'why',
 ]);
 
 /**
