@@ -450,9 +450,10 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
       },
     }),
   },
+  // These callers could pay for no run.
   'POST /api/optimizations/check': {
     access: 'person',
-    status: 200,
+    status: 402,
     schema: CheckRequest,
     sample: () => ({
       path: '/optimizations/check',
