@@ -158,6 +158,19 @@ export const CheckRequest = v.pick(CreateOptimizationRequest, [
 ]);
 export type CheckRequest = v.InferOutput<typeof CheckRequest>;
 
+/** The part of a request that a check is asked with. */
+export function checkOf(request: CreateOptimizationRequest): CheckRequest {
+  const { challenge, context, objectives, constraints, challenge_type, allow_simulated } = request;
+  return {
+    challenge,
+    context,
+    objectives,
+    constraints,
+    challenge_type,
+    ...(allow_simulated === undefined ? {} : { allow_simulated }),
+  };
+}
+
 export const CheckReply = v.object({
   verdict: v.pipe(
     v.picklist(['ready', 'ask', 'undecidable']),
@@ -423,6 +436,7 @@ export const StrategiesReply = v.object({
     ),
   ),
 });
+export type StrategiesReply = v.InferOutput<typeof StrategiesReply>;
 
 /** `GET /optimizations/strategies`. */
 export const StrategiesQuery = v.strictObject({

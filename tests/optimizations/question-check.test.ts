@@ -59,6 +59,7 @@ describe('the question check of a simulated model', () => {
     },
   );
 
+  // cspell:disable
   test.each([
     ['asdf qwer zxcv 12345 ???', /no question here/],
     ['hhhhhh jjjjj', /no question here/],
@@ -78,6 +79,7 @@ describe('the question check of a simulated model', () => {
     expect(questions[0]).toMatch(first);
   });
 
+  // cspell:enable
   test('accepts the answers to its questions', async () => {
     const challenge = 'Should we raise the price of our course?';
     const { questions } = await check({ challenge });
@@ -231,8 +233,8 @@ test.each<[string, Answer, CheckReply]>([
   ['a long why', says('undecidable', [], 'b'.repeat(900)), cannot(`${'b'.repeat(239)}…`)],
   [
     'hidden and turning characters',
-    says('ask', ['\u202eWho\u2069 \u001b[31mbuys\u0007?\u200b']),
-    asks(['Who [31mbuys?']),
+    says('ask', ['\u202eWho\u2069 \u001b[31m buys\u0007?\u200b']),
+    asks(['Who [31m buys?']),
   ],
   [
     'markup, which stays text',
@@ -336,7 +338,7 @@ test('the cheapest real model that takes many calls at a time checks', async () 
     named('simulated', { simulated: true, price: free }),
   ];
   const seen: (string | undefined)[] = [];
-  for (const _each of offers) {
+  while (seen.length < offers.length) {
     const left = offers.filter(({ remoteId }) => !seen.includes(remoteId));
     const model = checkerThat(() => says('ready'), { offers: left });
     await model.ask({ allow_simulated: true });
