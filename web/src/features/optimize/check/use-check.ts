@@ -63,7 +63,10 @@ export function useQuestionCheck(): QuestionCheck {
       running.current = stopped;
       setCheck({ kind: 'checking' });
       announce('Checking your question');
-      const reply = await checkQuestion(request, stopped.signal);
+      const reply = await checkQuestion(request, stopped.signal).catch((error: unknown) => {
+        stop();
+        throw error;
+      });
       if (stopped.signal.aborted) return false;
       running.current = null;
       if (reply?.verdict === 'undecidable') {
