@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import { createQuestionCheck } from '#services/optimizations/check/check.ts';
+import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
 import type { Answered } from '#services/optimizations/check/questions.ts';
 import { checkOf, CreateOptimizationRequest } from '#services/optimizations/contract.ts';
@@ -42,7 +42,10 @@ const ask: CliCommand = {
     const asked = requestOf(call);
     const person = await whoAsks(database, text(call, 'as'));
     const request = await checkFirst(database, person, asked);
-    if (request === null) return 1;
+    if (request === null) {
+      say('Not started. Nothing was charged.');
+      return 1;
+    }
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
     const runId = await begin(database, person, request);
@@ -88,7 +91,11 @@ async function checkFirst(
   if (!process.stdin.isTTY || !process.stderr.isTTY) return request;
   const { dailyCostLimitUsd } = database.env;
   // Only a worker knows where the simulated models listen.
-  const check = createQuestionCheck({ ...database, dailyCostLimitUsd, isLocal: false });
+  const dependencies = { ...database, dailyCostLimitUsd, isLocal: false };
+  const checker = await describeChecker(dependencies, false);
+  if (checker === null) return request;
+  say(`Your question is sent to ${checker.name} to be checked.`);
+  const check = createQuestionCheck(dependencies);
   const reply = await check(person.id, checkOf(request), async () => undefined);
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -15,7 +15,7 @@ export type Check =
 
 type QuestionCheck = {
   check: Check;
-  /** Whether a start may go on. False when something is shown instead, and after `stop`. */
+  /** Whether a start may continue. False when something is shown instead, and after `stop`. */
   passes: (request: CheckRequest) => Promise<boolean>;
   /** Ends a check that is running and hides what one found. */
   stop: () => void;
