@@ -372,6 +372,10 @@ describe('the question check', () => {
     const add = page.getByRole('button', { name: 'Add answers' });
     expect(await add.isDisabled()).toBe(true);
     await page.getByLabel(questions[1] ?? '').fill('3 left: too expensive');
+    await page.keyboard.press('Control+Enter');
+    await expect
+      .poll(() => page.locator('output[aria-live]').first().innerText())
+      .toBe('Add your answers, or start anyway.');
     await add.click();
     const context =
       'A design studio.\n\nQ: How many clients left last year, and why?\nA: 3 left: too expensive';
@@ -427,7 +431,7 @@ describe('the question check', () => {
     await page.waitForURL('**/evolution-chamber?id=*');
   });
 
-  it('Escape or an edit stops a check, and nothing starts until the next press', async () => {
+  it('Escape, an edit or an emptied form stops a check, and nothing starts until the next press', async () => {
     let isSlow = true;
     const never = (): Reply => ({ status: 200, body: new ReadableStream() });
     const page = await open('/optimization', {
@@ -445,12 +449,17 @@ describe('the question check', () => {
     await checking.waitFor();
     await page.getByLabel('Context', { exact: true }).fill('A studio.');
     await expect.poll(() => startButton(page).innerText()).toBe('Start Optimization');
-    expect([calls(check).length, started()]).toEqual([2, 0]);
+    await startButton(page).click();
+    await checking.waitFor();
+    await page.getByRole('button', { name: 'Empty the form' }).click();
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect([calls(check).length, started()]).toEqual([3, 0]);
     // A check that fails is skipped.
     isSlow = false;
     await startButton(page).click();
     await page.waitForURL('**/evolution-chamber?id=*');
-    expect(calls(check)).toHaveLength(3);
+    expect(calls(check)).toHaveLength(4);
   });
 });
 

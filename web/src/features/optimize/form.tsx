@@ -121,14 +121,14 @@ export function OptimizationForm(props: FormProps): ReactNode {
 
   /** Takes a whole draft; changed fields are another question and get a new attempt. */
   const take = (next: Draft): void => {
+    // Questions stay while the context is completed; any other finding was about the old text.
+    if (check.kind !== 'ask' || next.fields.challenge !== fields.challenge) stop();
     setTouched(true);
     setDraft(next);
     setPhase({ kind: 'editing' });
   };
   const change = (part: Partial<Fields>): void => {
     setCleared(null);
-    // Questions stay while the context is completed; any other finding was about the old text.
-    if (check.kind !== 'ask' || part.challenge !== undefined) stop();
     take({ fields: { ...fields, ...part }, attempt: null });
   };
 
@@ -172,6 +172,12 @@ export function OptimizationForm(props: FormProps): ReactNode {
 
   /** `next` when nothing stands against a start. A retry was checked before its first attempt. */
   const checkThen = async (next: () => void): Promise<void> => {
+    if (notice !== null)
+      announce(
+        notice.kind === 'ask'
+          ? 'Add your answers, or start anyway.'
+          : 'Edit the question, or start anyway.',
+      );
     if (!canStart || isStarting.current || notice !== null) return;
     if (attempt !== null || (await passes(checkOf(checked.request)))) next();
   };
