@@ -682,6 +682,10 @@ const NextStep = v.object({
   ),
   measure: v.pipe(v.string(), v.description('How one knows that it works; empty in runs of v0.1')),
   stop_if: v.pipe(v.string(), v.description('When to stop; empty in runs of v0.1')),
+  done: v.pipe(
+    v.boolean(),
+    v.description('Ticked off with `PUT /optimizations/{id}/next-steps/{index}`'),
+  ),
   claim_ids: Cited.entries.claim_ids,
 });
 export type NextStep = v.InferOutput<typeof NextStep>;
@@ -704,6 +708,19 @@ const OptionSide = v.object({
   ),
 });
 export type OptionSide = v.InferOutput<typeof OptionSide>;
+
+const StepNumber = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,9}$/, 'Not the number of a step'),
+  v.transform(Number),
+  v.metadata({ wire: { type: 'integer', minimum: 0 } } satisfies Wire),
+  v.description('The place of the step in `result.next_steps`, from 0'),
+);
+
+export const TickRequest = v.strictObject({
+  done: v.boolean('Say whether the step is done'),
+});
+export const TickReply = v.object({ index: v.number(), done: v.boolean() });
 
 export const RunResult = v.object({
   heading: v.pipe(
@@ -892,6 +909,17 @@ export const optimizationEndpoints = {
     reply: Optimization,
     refuses: [409, 503],
     idempotencyKey: 'optional',
+  },
+  'PUT /optimizations/{id}/next-steps/{index}': {
+    summary: 'Tick off a next step of a result',
+    description:
+      'Or take the tick back. A repeat changes nothing. A run without a result is refused with 409 `no-result`; a step that it does not have is 404.',
+    access: 'person',
+    path: v.object({ id: RunId, index: StepNumber }),
+    body: TickRequest,
+    status: 200,
+    reply: TickReply,
+    refuses: [409],
   },
   'POST /optimizations/{id}/process': {
     summary: 'Start a run',

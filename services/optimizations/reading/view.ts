@@ -166,6 +166,10 @@ export const fieldsOfView: FieldsOf = (event) => {
 export const titleAlone: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => field === 'title');
 
+/** What a recommendation says, with nothing else of the run. */
+export const draftsAlone: FieldsOf = (event) =>
+  event.type === 'CallSucceeded' && event.data.outcome.kind === 'draft' ? ['reply'] : [];
+
 export const titleAndQuestion: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => ['title', 'challenge', 'context'].includes(field));
 
