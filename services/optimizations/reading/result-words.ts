@@ -1,0 +1,212 @@
+import type {
+  BiasAnalysis,
+  Disagreement,
+  Flaw,
+  NextStep,
+  Optimization,
+  RunResult,
+} from '#services/optimizations/contract.ts';
+
+/** What a result says in words: the same on its page, in exports, in emails and on the command line. */
+
+export type Names = readonly { seat: string; name: string }[];
+
+/** "GPT-6.1 Terra (S1)". */
+export function seatName(names: Names, seat: string): string {
+  const name = names.find((one) => one.seat === seat)?.name;
+  return name === undefined ? seat : `${name} (${seat})`;
+}
+
+export function seatNames(names: Names, seats: readonly string[]): string {
+  return listed(seats.map((seat) => seatName(names, seat)));
+}
+
+/** "S1", "S1 and R2", "S1, R2 and I1". */
+export function listed(items: readonly string[]): string {
+  if (items.length < 2) return items[0] ?? '';
+  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}
+
+// ── the heading ─────────────────────────────────────────────────────────────────────────────────
+
+type Counted = Pick<RunResult, 'heading' | 'votes_for' | 'votes_total'>;
+
+/** The heading with its count. A run of v0.1 may know no votes. */
+export function headingWords(result: Counted): string {
+  const { heading, votes_for: votes, votes_total: total } = result;
+  switch (heading) {
+    case 'recommendation':
+      return total === 0
+        ? 'Recommendation'
+        : `Recommended by ${votes} of ${models(total)}${halfNote(result)}`;
+    case 'no_majority':
+      return 'No majority';
+    case 'best_single_answer':
+      return 'Best single answer';
+    case 'undecidable':
+      return 'Cannot be decided from what was given';
+  }
+}
+
+/** What the heading leaves out of the vote; null when it says everything. */
+export function voteWords(result: Counted): string | null {
+  const { heading, votes_for: votes, votes_total: total } = result;
+  if (heading === 'no_majority')
+    return 'To be recommended, an option has to lead by number of models, by weight of their makers, and in every camp of reviewers. None does.';
+  if (heading === 'recommendation' || total === 0) return null;
+  const vote = `${votes} of ${models(total)}`;
+  return heading === 'undecidable'
+    ? `${vote} ${votes === 1 ? 'says' : 'say'} so${halfNote(result)}.`
+    : `${vote} voted for this option${halfNote(result)}.`;
+}
+
+function models(count: number): string {
+  return count === 1 ? '1 model' : `${count} models`;
+}
+
+function halfNote({ votes_for: votes, votes_total: total }: Counted): string {
+  return votes * 2 > total ? '' : '; no option has more than half';
+}
+
+/** Why a page without a checked recommendation looks as it does; null on any other. */
+export function draftlessWords(run: Optimization, result: RunResult): string | null {
+  const end = run.council.conclusion;
+  const isDraftless = end?.draftFailed ?? result.heading === 'best_single_answer';
+  if (!isDraftless && result.seat === null) return null;
+  const because =
+    end?.reason === 'no_ledger'
+      ? 'The claims of the answers could not be merged'
+      : 'No text about this vote passed its checks';
+  return result.seat === null
+    ? `${because}, so this page is put together from the votes and the answers.`
+    : `${because}, so what follows is the answer of ${seatName(run.models, result.seat)}, unchanged.`;
+}
+
+/** Who checked the recommendation; null where none was written. */
+export function verifiedWords(run: Optimization, result: RunResult): string | null {
+  if (draftlessWords(run, result) !== null) return null;
+  return {
+    two: 'Two other models checked it against what the panel agreed on.',
+    one: 'One other model checked it against what the panel agreed on.',
+    self: 'Checked only by the model that wrote it.',
+    none: 'Not independently checked.',
+    nothing_to_verify: 'The models agreed on no claim, so there was nothing to check it against.',
+  }[result.verified];
+}
+
+/** Whether one answer is clearly first, or why none is. */
+export function winnerWords({ clear_winner_reason: reason }: BiasAnalysis): string {
+  return {
+    clear: 'Clear winner: the reviewers place one answer clearly first.',
+    tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
+    narrow_margin: 'No clear winner: the first answers are too close.',
+    no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
+    not_enough_comparisons:
+      'Clear winner not judged: too few reviewers compared the same answers.',
+    // Why copies say little stands in the note of the score.
+    copies: 'Clear winner not judged.',
+  }[reason];
+}
+
+// ── objections and divergences ──────────────────────────────────────────────────────────────────
+
+export const flawsTitle = 'What two or more models call a mistake';
+
+/** What each reviewer wrote, as far as it is known who wrote which. */
+export function flawTexts({ reviewers, texts }: Flaw): { seat: string | null; text: string }[] {
+  return texts.map((text, index) => ({
+    seat: texts.length === reviewers.length ? (reviewers[index] ?? null) : null,
+    text,
+  }));
+}
+
+export function replyWords({ reply }: Flaw): string {
+  return reply === null ? 'No answer was written.' : `The answer: ${reply}`;
+}
+
+/**
+ * The strongest objection to what a result advises: against the answer, against the decision, then
+ * against a claim. Null where none was written. Flaws that two or more raised are shown apart.
+ */
+export function strongestObjection(
+  result: RunResult,
+  bias: BiasAnalysis,
+): { seat: string; text: string } | null {
+  const { minority_report: report, disagreement_areas: areas } = bias;
+  const against = areas.flatMap(({ about, sides }) =>
+    sides
+      .filter(({ stance }) =>
+        about === 'decision' ? stance !== result.decision_option : stance === 'disagree',
+      )
+      .flatMap(({ quote }) => (quote ? [{ about, ...quote }] : [])),
+  );
+  const found =
+    report?.flaws[0] ??
+    against.find(({ about }) => about === 'decision') ??
+    against[0] ??
+    (report ? { seat: report.seat, text: report.position } : null);
+  return found && { seat: found.seat, text: found.text };
+}
+
+type Side = Disagreement['sides'][number];
+
+/** Whose words a side's quote is, or that nobody on that side gave any. */
+export function sideWords(names: Names, about: string, { stance, seats, quote }: Side): string {
+  if (quote !== null) {
+    const name = seatName(names, quote.seat);
+    return quote.source === 'reason' ? `${name} wrote with its vote:` : `From the answer of ${name}:`;
+  }
+  const [one, several] =
+    about === 'decision' ? ['voted for this', 'voted for this'] : (holding[stance] ?? [stance, stance]);
+  return `${seatNames(names, seats)} ${seats.length === 1 ? one : several} and gave no reason.`;
+}
+
+const holding: Readonly<Record<string, readonly [one: string, several: string]>> = {
+  agree: ['agrees', 'agree'],
+  disagree: ['disagrees', 'disagree'],
+  unsure: ['is unsure', 'are unsure'],
+};
+
+// ── options and steps ───────────────────────────────────────────────────────────────────────────
+
+export const tieBreakTitle = 'If you must decide today';
+export const tieBreakNote =
+  'This is a tie-break. It is chosen by the order in which the reviewers placed the answers, because the vote has no majority.';
+
+/** The option of the tie-break in words; null without one. */
+export function tieBreakOption({ tie_break: chosen, options }: RunResult): string | null {
+  return options.find(({ option_id: id }) => id === chosen?.option_id)?.text ?? null;
+}
+
+/** Everything about a step but its action, each with its label. */
+export function stepFacts(
+  { owner, by_days: days, measure, stop_if: stop }: NextStep,
+  endedAt: string | null,
+): { label: string; text: string }[] {
+  return [
+    { label: 'Who', text: owner === 'you' ? '' : owner },
+    { label: 'By', text: endedAt === null || days === null ? '' : dayAfter(endedAt, days) },
+    { label: 'Measure', text: measure },
+    { label: 'Stop if', text: stop },
+  ].filter(({ text }) => text !== '');
+}
+
+/** "December 7, 2026": so many days after a moment, in UTC, so that all readers see one date. */
+export function dayAfter(at: string, days: number): string {
+  const day = new Date(Date.parse(at) + days * 86_400_000);
+  return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(day);
+}
+
+/**
+ * The facts that keep a question from being decided, the most often named first: those that two or more
+ * models miss, else all that any names.
+ */
+export function missingFacts({ council }: Optimization): string[] {
+  const notes = Object.values(council.ledger?.notes ?? {})
+    .filter(({ kind, text }) => kind === 'missing_info' && text !== null)
+    .toSorted((one, other) => other.seats.length - one.seats.length)
+    .flatMap(({ text }) => text ?? []);
+  if (notes.length > 0) return [...new Set(notes)];
+  const named = Object.values(council.calls).flatMap(({ opinion }) => opinion?.missing_info ?? []);
+  return [...new Set(named)];
+}
