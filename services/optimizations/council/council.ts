@@ -12,7 +12,7 @@ import {
 import type { Evidence } from './findings.ts';
 import { currentMetric } from './metric.ts';
 import type { Metric } from './metric.ts';
-import { hasTwoCamps, rankAgreement, reviewerTaus } from './rank-agreement.ts';
+import { rankAgreement, reviewerTaus, twoCamps } from './rank-agreement.ts';
 import {
   comparePairs,
   condorcetWinner,
@@ -25,6 +25,7 @@ import {
 import type { Review } from './ranking.ts';
 import { reviewAssignments } from './assignments.ts';
 import { peerSupport, seatConfidence } from './seat-confidence.ts';
+import { flawsOf, verdictOf } from './verdict.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 /** The input of a run's figures, all of it from the run's events. */
@@ -63,8 +64,14 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
   const copies = hasCopies(seats, metric);
   const ranking = rankAnswers(input.seed, answers, reviews, weights, metric);
   const votes = countVotes(input, reviews, weights, ranking.order, metric);
+  const { options } = input.ledger;
+  const { camps, order } = ranking;
+  const election = { ...votes, ...input.ledger, weights, reviews, order, camps };
+  const verdict = metric.decides ? verdictOf(election) : null;
   const evidence: Evidence = {
     seats,
+    verdict,
+    options,
     reviews,
     claims: votes.claims,
     decision: votes.decision,
@@ -78,7 +85,7 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
     rubricMeans: Object.fromEntries(ranking.rubric),
     condorcetWinner: ranking.condorcetWinner,
     ...(copies ? { clearWinner: null, clearWinnerReason: 'copies' as const } : ranking.verdict),
-    twoCamps: ranking.twoCamps,
+    twoCamps: ranking.camps !== null,
     agreement: scoreAgreement(
       { ...votes, scored: input.ledger.scored, copies },
       ranking.rankAgreement,
@@ -92,6 +99,7 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
       share: votes.decision.share,
       votes: Object.fromEntries(votes.decision.camps.map(({ choice, seats: by }) => [choice, by])),
     },
+    ...(verdict === null ? {} : { verdict, flaws: flawsOf(verdict, election) }),
     consensus: consensusPoints(evidence, input.minFamilies, metric),
     disagreements: disagreementAreas(evidence, metric),
     minority: minorityReport(evidence),
@@ -130,8 +138,9 @@ function rankAnswers(
     condorcetWinner: condorcetWinner(pairs),
     verdict: judgeWinner(pairs, kemeny, agreed, metric),
     rankAgreement: agreed,
-    twoCamps: hasTwoCamps(
+    camps: twoCamps(
       taus,
+      reviews.map(({ reviewer }) => reviewer),
       reviews.map(({ reviewer }) => weights[reviewer]!),
       metric,
     ),

@@ -23,6 +23,10 @@ export type Metric = {
    * clear and the score is at most `score`. Null: the version did not count them.
    */
   copies: { makers: number; models: number; score: number } | null;
+  /**
+   * The vote chooses the option, and what is contested is no consensus. Before, the draft chose.
+   */
+  decides: boolean;
   /** Lowest score of each band. */
   bands: { strong: number; majority: number; contested: number };
   rank: {
@@ -87,6 +91,7 @@ const agreementV1: Metric = {
   },
   cap: { score: 60, importance: 3, minorityShare: 1 / 3 },
   copies: null,
+  decides: false,
   bands: { strong: 80, majority: 60, contested: 40 },
   rank: { commonAnswers: 3, minimumPairs: 3 },
   clearWinner: { comparisons: 3, amongFirst: 3, margin: 0.34, rankAgreement: 0.2 },
@@ -111,6 +116,7 @@ const agreementV2: Metric = {
   // Below the band `majority`, so that a contested decisive claim reads "contested".
   cap: { ...agreementV1.cap, score: 59 },
   copies: { makers: 2, models: 4, score: 79 },
+  decides: true,
 };
 
 /** Every run counted from now on. */

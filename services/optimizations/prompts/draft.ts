@@ -1,4 +1,6 @@
 import { flattenMarkdown } from './plain-text.ts';
+import { numbersNotIn } from './numbers.ts';
+import type { Statement } from './numbers.ts';
 import type { Draft } from './reply-schemas.ts';
 
 /**
@@ -7,26 +9,32 @@ import type { Draft } from './reply-schemas.ts';
  */
 
 export type DraftSources = {
-  /** Every claim and option of the ledger; other citations do not count. */
+  /** Every claim of the ledger; other citations do not count. */
   claimIds: readonly string[];
-  optionIds: readonly string[];
   consensusIds: readonly string[];
   disagreementIds: readonly string[];
   /** Claims that the minority holds against the decision. */
   minorityIds: readonly string[];
-  /** Every text a number may come from: challenge, context, objectives, constraints, claims, answers. */
+  /** The option that the vote chose, or that breaks the tie. */
+  optionId: string;
+  /** Each needs one reply. */
+  flawIds: readonly string[];
+  /** The person's texts, and all others that a number may come from: claims and answers. */
+  question: readonly string[];
   corpus: readonly string[];
 };
 
 export type DraftCheckName =
   | 'schema'
+  | 'decision_not_voted'
+  | 'flaw_unanswered'
   | 'consensus_coverage'
   | 'disagreement_coverage'
   | 'citations'
   | 'numbers';
 
 export type DraftCheckResult = {
-  /** The option and every cited claim exist. */
+  /** Every cited claim exists. */
   schema: boolean;
   /** Shares 0–1; 1 when there is nothing to cover. */
   consensusCoverage: number;
@@ -52,8 +60,8 @@ export function checkDraft(draft: Draft, sources: DraftSources): DraftCheckResul
   const dissented = new Set(draft.dissent.map((entry) => entry.claim_id));
   const everywhere = new Set([...cited, ...dissented]);
 
-  const schema =
-    sources.optionIds.includes(draft.option_id) && [...everywhere].every((id) => known.has(id));
+  const schema = [...everywhere].every((id) => known.has(id));
+  const unanswered = sources.flawIds.filter((id) => !isAnswered(draft, id));
   const missingConsensus = missing(sources.consensusIds, cited);
   const contested = [...new Set([...sources.disagreementIds, ...sources.minorityIds])];
   const missingContested = missing(contested, everywhere);
@@ -61,13 +69,21 @@ export function checkDraft(draft: Draft, sources: DraftSources): DraftCheckResul
     (statement) => !statement.claim_ids.some((id) => known.has(id)),
   );
   const uncitedShare = statements.length === 0 ? 1 : uncited.length / statements.length;
-  const unknownNumbers = numbersNotIn(draftTexts(draft), sources.corpus);
+  const unknownNumbers = numbersNotIn(
+    statementsOf(draft),
+    [...sources.question, ...sources.corpus],
+    sources.question,
+  );
   const consensusCoverage = covered(sources.consensusIds, missingConsensus);
   const disagreementCoverage = covered(contested, missingContested);
 
   const complaints: Partial<Record<DraftCheckName, string>> = {};
   if (!schema)
-    complaints.schema = 'Name one option id and only claim ids from the lists that you were given.';
+    complaints.schema = 'Name only claim ids from the list that you were given.';
+  if (draft.option_id !== sources.optionId)
+    complaints.decision_not_voted = `The vote chose ${sources.optionId}: take that option and no other.`;
+  if (unanswered.length > 0)
+    complaints.flaw_unanswered = `Answer each of these fatal flaws once in flaw_replies, in 20 to 400 characters: ${unanswered.join(', ')}.`;
   if (consensusCoverage < leastConsensusCoverage)
     complaints.consensus_coverage = `Cite these consensus claims: ${missingConsensus.join(', ')}.`;
   if (disagreementCoverage < 1)
@@ -90,17 +106,12 @@ export function checkDraft(draft: Draft, sources: DraftSources): DraftCheckResul
   };
 }
 
-/**
- * Numbers in the texts that occur in no source, as written, each once. 1,000, 1000 and 1k are one
- * number, and so are 5 and 5.0; a number inside a word (Q3, c12) is a name and not counted.
- */
-export function numbersNotIn(texts: readonly string[], corpus: readonly string[]): string[] {
-  const known = new Set(corpus.flatMap(numbersIn).map(({ value }) => value));
-  const unknown = texts
-    .flatMap(numbersIn)
-    .filter(({ value }) => !known.has(value))
-    .map(({ written }) => written);
-  return [...new Set(unknown)];
+const reply = { least: 20, most: 400 };
+
+function isAnswered({ flaw_replies }: Draft, id: string): boolean {
+  const [found, ...more] = flaw_replies.filter(({ flaw_id }) => flaw_id === id);
+  const length = found?.text.length ?? 0;
+  return more.length === 0 && length >= reply.least && length <= reply.most;
 }
 
 /**
@@ -108,7 +119,7 @@ export function numbersNotIn(texts: readonly string[], corpus: readonly string[]
  * a link, an image or HTML where the Markdown is pasted. `claims` are listed when cited.
  */
 export function draftMarkdown(
-  draft: Draft,
+  draft: WrittenDraft,
   claims: readonly { id: string; text: string }[],
 ): string {
   const order = citedOrder(draft, claims);
@@ -128,7 +139,7 @@ export function draftMarkdown(
     listed(
       '## Next steps',
       draft.next_steps.map(
-        (step, index) => `${index + 1}. ${escapeMarkdown(step.text)}${marks(step.claim_ids)}`,
+        (step, index) => `${index + 1}. ${stepLine(step)}${marks(step.claim_ids)}`,
       ),
     ),
     listed(
@@ -148,21 +159,33 @@ export function draftMarkdown(
 }
 
 /** Every text of a draft that a person reads. */
-export function draftTexts(draft: Draft): string[] {
-  return [
+export function statementsOf(draft: Draft): Statement[] {
+  const argued = [
     draft.decision,
     ...draft.sections.flatMap((section) => [
       section.heading,
       ...section.blocks.map((block) => block.text),
     ]),
-    ...draft.next_steps.map((step) => step.text),
     ...draft.dissent.map((entry) => entry.text),
+    ...draft.flaw_replies.map(({ text }) => text),
     ...draft.uncertainties,
+  ];
+  const steps = draft.next_steps.flatMap(({ action, owner, measure, stop_if }) => [
+    action,
+    owner,
+    measure,
+    stop_if,
+  ]);
+  return [
+    ...argued.map((text) => ({ text, isStep: false })),
+    ...steps.map((text) => ({ text, isStep: true })),
   ];
 }
 
 const checkNames: readonly DraftCheckName[] = [
   'schema',
+  'decision_not_voted',
+  'flaw_unanswered',
   'consensus_coverage',
   'disagreement_coverage',
   'citations',
@@ -178,33 +201,24 @@ function covered(wanted: readonly string[], absent: readonly string[]): number {
   return all === 0 ? 1 : (all - absent.length) / all;
 }
 
-const numberPattern =
-  /(?<![\p{L}\p{N}_])(\d+(?:[.,\u00a0\u202f']\d+)*)(?:\s?(k|m|bn|thousand|million|billion)(?![\p{L}\p{N}]))?/giu;
-const magnitudes: Readonly<Record<string, number>> = {
-  k: 1e3,
-  thousand: 1e3,
-  m: 1e6,
-  million: 1e6,
-  bn: 1e9,
-  billion: 1e9,
+/** A draft as it is kept; steps of v0.1 have no date. */
+export type WrittenDraft = Pick<Draft, 'decision' | 'sections' | 'dissent' | 'uncertainties'> & {
+  next_steps: readonly StepOf[];
 };
+type StepOf = Omit<Draft['next_steps'][number], 'by_days'> & { by_days: number | null };
 
-function numbersIn(text: string): { written: string; value: number }[] {
-  return [...text.matchAll(numberPattern)].map(([written, digits = '', magnitude]) => ({
-    written: written.trim(),
-    value: decimal(digits) * (magnitudes[magnitude?.toLowerCase() ?? ''] ?? 1),
-  }));
-}
-
-// Groups of three behind a separator are thousands (1,000; 12.500); anything else is a decimal part.
-function decimal(digits: string): number {
-  if (/^\d{1,3}(?:[.,\u00a0\u202f']\d{3})+$/.test(digits)) return Number(digits.replace(/\D/g, ''));
-  const [whole = '0', ...rest] = digits.split(/[.,\u00a0\u202f']/);
-  return rest.length === 0 ? Number(whole) : Number(`${whole}.${rest.join('')}`);
+function stepLine({ action, owner, by_days, measure, stop_if }: StepOf): string {
+  const facts = [
+    owner === '' || owner === 'you' ? '' : `Who: ${owner}`,
+    by_days === null ? '' : `Within ${by_days} ${by_days === 1 ? 'day' : 'days'}`,
+    measure === '' ? '' : `Measure: ${measure}`,
+    stop_if === '' ? '' : `Stop if: ${stop_if}`,
+  ].filter((fact) => fact !== '');
+  return [action, ...facts].map(escapeMarkdown).join(' · ');
 }
 
 function citedOrder(
-  draft: Draft,
+  draft: WrittenDraft,
   claims: readonly { id: string; text: string }[],
 ): { id: string; text: string }[] {
   const ids = [

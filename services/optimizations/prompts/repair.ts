@@ -12,6 +12,13 @@ const emptyWhenMissing: ReadonlySet<string> = new Set([
   'critique',
   'injection_suspected',
   'fatal_flaws',
+  'title',
+  'reason',
+  'owner',
+  'measure',
+  'stop_if',
+  'flaw_replies',
+  'quote',
 ]);
 
 /**

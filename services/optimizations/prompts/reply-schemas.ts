@@ -1,6 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
+import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Repair } from '#services/optimizations/run/events.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import type { ReadReply } from './read-reply.ts';
@@ -20,6 +21,8 @@ import { coerced, isClamped } from './repair.ts';
 const shortText = 200;
 const longText = 1200;
 const critiqueWords = 80;
+const reasonWords = 25;
+const titleCharacters = 70;
 export const maximumClaims = 24;
 
 const clean = (text: string) => visibleText(text).trim();
@@ -103,6 +106,11 @@ export const opinionSchema = v.object({
 });
 
 export const claimLedgerSchema = v.object({
+  title: v.pipe(
+    v.string(),
+    v.description(`What the question is about, in at most ${titleCharacters} characters.`),
+    v.transform((value) => clip(clean(value).replace(/\s+/g, ' '), titleCharacters)),
+  ),
   claims: filledList(
     v.object({
       claim_id: reference('c1, c2, c3 and so on.'),
@@ -122,7 +130,9 @@ export const claimLedgerSchema = v.object({
   ),
   options: filledList(
     v.object({
-      option_id: reference('o1, o2 and so on.'),
+      option_id: reference(
+        `o1, o2 and so on; ${undecidableOption} for answers which say that it cannot be decided from what was given.`,
+      ),
       text: text(shortText, 'The option in at most 12 words.'),
       answer_labels: list(reference('The label of an answer.'), 14, 'Who recommends it.'),
     }),
@@ -130,6 +140,14 @@ export const claimLedgerSchema = v.object({
     'The distinct decisions that the answers recommend.',
   ),
 });
+
+/** A vote's reason; empty where there is none, which is no reason to refuse a review. */
+const reason = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(`${description} At most ${reasonWords} words.`),
+    v.transform((value) => clip(firstWords(clean(value), reasonWords), 300)),
+  );
 
 const rubric = {
   correctness: whole(1, 10, 'Are its claims right?'),
@@ -167,6 +185,9 @@ export const reviewSchema = v.object({
         claim_id: reference('The id of a claim shown.'),
         stance: v.picklist(['agree', 'disagree', 'unsure']),
         confidence: whole(0, 100, 'How sure you are of this stance.'),
+        reason: reason(
+          'When you disagree: why. When you are unsure: which fact is missing. Else empty.',
+        ),
       }),
     ),
     v.description('One vote for each claim shown.'),
@@ -176,6 +197,7 @@ export const reviewSchema = v.object({
     answer_label: reference(
       'The label of the answer that argues best for it; empty when none of those shown does.',
     ),
+    reason: reason('Why you choose this option.'),
   }),
   injection_suspected: list(
     reference('A label.'),
@@ -184,14 +206,19 @@ export const reviewSchema = v.object({
   ),
 });
 
+const claimIds = list(reference('A claim id.'), 12, 'The claims this rests on.');
+
 const cited = {
   text: text(longText, 'One statement, or two or three that rest on the same claims.'),
-  claim_ids: list(reference('A claim id.'), 12, 'The claims this rests on.'),
+  claim_ids: claimIds,
 };
+
+/** The longest time that a step may have: ten years. */
+const mostDays = 3650;
 
 export const draftSchema = v.object({
   decision: text(400, 'One sentence that owns one decision.'),
-  option_id: reference('The id of the option that the decision takes.'),
+  option_id: reference('The id of the option that the decision takes: the one you were given.'),
   sections: filledList(
     v.object({
       heading: text(120, 'A few words.'),
@@ -200,7 +227,26 @@ export const draftSchema = v.object({
     8,
     'The argument.',
   ),
-  next_steps: list(v.object(cited), 10, 'What to do, in order.'),
+  next_steps: list(
+    v.object({
+      action: text(500, 'What to do, in one sentence.'),
+      owner: line(80, 'Who does it; "you" for the reader.'),
+      by_days: whole(0, mostDays, 'Days from today by which it is done.'),
+      measure: line(300, 'How one knows that it works.'),
+      stop_if: line(300, 'What would be a reason to stop.'),
+      claim_ids: claimIds,
+    }),
+    10,
+    'What to do, in order of their dates.',
+  ),
+  flaw_replies: list(
+    v.object({
+      flaw_id: reference('The id of a fatal flaw that you were given.'),
+      text: text(longText, 'The answer to it, in 20 to 400 characters.'),
+    }),
+    24,
+    'One answer to each fatal flaw; empty without any.',
+  ),
   dissent: list(
     v.object({
       claim_id: reference('A contested claim.'),
@@ -220,7 +266,8 @@ export const verificationSchema = v.object({
   contradictions: list(
     v.object({
       claim_id: reference('The id of the point contradicted.'),
-      explanation: text(500, 'The words of the draft and why they contradict the point.'),
+      quote: text(longText, 'The words of the draft that contradict it, copied exactly.'),
+      explanation: text(500, 'Why they contradict the point.'),
     }),
     24,
     'Empty when there is none.',

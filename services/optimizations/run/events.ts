@@ -121,14 +121,17 @@ export type Rubric = {
   riskAwareness: number;
 };
 
+/** `reason` is in views only: an event seals it. */
+export type Vote = { stance: Stance; confidence: number; reason?: string };
+
 /** One reviewer's answer in plain ids: labels are already turned back into seats. */
 export type Ballot = {
   /** Best first; seats in one group are tied. Only the seats that were shown. */
   ranking: readonly (readonly string[])[];
   scores: Readonly<Record<string, Rubric>>;
-  votes: Readonly<Record<string, { stance: Stance; confidence: number }>>;
+  votes: Readonly<Record<string, Vote>>;
   /** `seat`: the best argument for it; null when no shown answer argues for it. */
-  decision: { optionId: string; seat: string | null };
+  decision: { optionId: string; seat: string | null; reason?: string };
   suspects: readonly string[];
   /** The scores contradicted the ranking; the ranking counts. */
   scoresContradict: boolean;
@@ -435,7 +438,7 @@ export type OptimizationEvent =
         reviewsSoftAt: string;
         reviewsHardAt: string;
         /** Absent for a fallback, because the opinions hold its texts. JSON of LedgerTexts. */
-        sealed?: { ledger: string };
+        sealed?: { ledger: string; title?: string };
       }
     >
   | Event<
@@ -504,8 +507,6 @@ export type ReviewNotes = {
 
 /** The content of `ClaimsFixed.sealed.ledger`. */
 export type LedgerTexts = {
-  /** What the question is about, in at most 70 characters. */
-  title?: string;
   claims: Readonly<
     Record<string, { text: string; quotes: readonly { seat: string; quote: string }[] }>
   >;
