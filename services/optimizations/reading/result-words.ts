@@ -6,6 +6,8 @@ import type {
   Optimization,
   RunResult,
 } from '#services/optimizations/contract.ts';
+import type { Vote } from '#services/optimizations/run/events.ts';
+import type { RunView } from './view.ts';
 
 /** What a result says in words: the same on its page, in exports, in emails and on the command line. */
 
@@ -112,12 +114,16 @@ export function winnerWords({ clear_winner_reason: reason }: BiasAnalysis): stri
 
 export const flawsTitle = 'What two or more models call a mistake';
 
-/** What each reviewer wrote, as far as it is known who wrote which. */
-export function flawTexts({ reviewers, texts }: Flaw): { seat: string | null; text: string }[] {
-  return texts.map((text, index) => ({
-    seat: texts.length === reviewers.length ? (reviewers[index] ?? null) : null,
-    text,
-  }));
+/** What each reviewer wrote, in its own words; empty once the texts are erased. */
+export function flawTexts(
+  { council }: Optimization,
+  { about_seat: about, reviewers }: Flaw,
+): { seat: string; text: string }[] {
+  return reviewers.flatMap((seat) =>
+    (council.calls[`review.${seat}`]?.notes?.flaws ?? [])
+      .filter((flaw) => flaw.seat === about)
+      .map(({ text }) => ({ seat, text })),
+  );
 }
 
 export function replyWords({ reply }: Flaw): string {
@@ -161,6 +167,13 @@ export function sideWords(names: Names, about: string, { stance, seats, quote }:
   return `${seatNames(names, seats)} ${seats.length === 1 ? one : several} and gave no reason.`;
 }
 
+/** Stances on a claim are three fixed words; on the decision they are the options. */
+export function stanceWord(stance: string): string {
+  return { agree: 'Agree', disagree: 'Disagree', unsure: 'Unsure' }[stance] ?? stance;
+}
+
+export const settledTitle = 'Both sides, and what would settle the question';
+
 const holding: Readonly<Record<string, readonly [one: string, several: string]>> = {
   agree: ['agrees', 'agree'],
   disagree: ['disagrees', 'disagree'],
@@ -197,6 +210,8 @@ export function dayAfter(at: string, days: number): string {
   return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(day);
 }
 
+export const missingTitle = 'What is missing';
+
 /**
  * The facts that keep a question from being decided, the most often named first: those that two or more
  * models miss, else all that any names.
@@ -209,4 +224,16 @@ export function missingFacts({ council }: Optimization): string[] {
   if (notes.length > 0) return [...new Set(notes)];
   const named = Object.values(council.calls).flatMap(({ opinion }) => opinion?.missing_info ?? []);
   return [...new Set(named)];
+}
+
+/** What seats wrote with their votes on a claim, in the order of the panel. */
+export function reasonsOn(
+  { seats, calls }: RunView,
+  claimId: string,
+): { seat: string; stance: Vote['stance']; text: string }[] {
+  return seats.flatMap(({ seat }) => {
+    const outcome = calls[`review.${seat}`]?.outcome;
+    const vote = outcome?.kind === 'review' ? outcome.ballot.votes[claimId] : undefined;
+    return vote?.reason ? [{ seat, stance: vote.stance, text: vote.reason }] : [];
+  });
 }

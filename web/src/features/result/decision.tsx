@@ -1,0 +1,112 @@
+import type { ReactNode } from 'react';
+import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import {
+  draftlessWords,
+  headingWords,
+  missingFacts,
+  missingTitle,
+  seatName,
+  strongestObjection,
+  tieBreakNote,
+  verifiedWords,
+  voteWords,
+  winnerWords,
+} from '#services/optimizations/reading/result-words.ts';
+import { Ring } from '#web/ui/ring.tsx';
+import { Tools } from './tools.tsx';
+
+/** What came out, how sure the models are of it, and the best argument against it. */
+export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+  const { bias } = run.evolution;
+  const sentences = [
+    voteWords(result),
+    draftlessWords(run, result),
+    verifiedWords(run, result),
+  ].filter((sentence) => sentence !== null);
+  return (
+    <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
+      <section aria-labelledby="outcome" className="space-y-3">
+        <h2 id="outcome" className="text-xl text-ink-2">
+          {headingWords(result)}
+        </h2>
+        {result.heading === 'undecidable' ? <Missing run={run} /> : null}
+        {result.heading === 'no_majority' ? null : <Sentence text={result.decision} />}
+        {sentences.map((sentence) => (
+          <p key={sentence} className="max-w-prose text-ink-2">
+            {sentence}
+          </p>
+        ))}
+        {bias === null ? null : <Objection run={run} result={result} bias={bias} />}
+        <Tools run={run} />
+      </section>
+      {bias === null ? null : <Agreement bias={bias} />}
+    </div>
+  );
+}
+
+function Sentence({ text }: { text: string }): ReactNode {
+  return <p className="max-w-prose font-serif text-3xl">{text}</p>;
+}
+
+/** The option that the order of the answers would take, named as what it is. */
+export function TieBreak({ result, option }: { result: RunResult; option: string }): ReactNode {
+  return (
+    <div className="space-y-3">
+      <Sentence text={result.decision} />
+      <p className="max-w-prose text-ink-2">The option: {option}</p>
+      <p className="max-w-prose text-ink-2">{tieBreakNote}</p>
+    </div>
+  );
+}
+
+function Missing({ run }: { run: Optimization }): ReactNode {
+  const facts = missingFacts(run);
+  if (facts.length === 0) return null;
+  return (
+    <div className="space-y-1">
+      <h3 className="text-lg font-semibold">{missingTitle}</h3>
+      <ul className="max-w-prose list-disc space-y-1 ps-5 marker:text-ink-3">
+        {facts.map((fact) => (
+          <li key={fact}>{fact}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Objection({
+  run,
+  result,
+  bias,
+}: {
+  run: Optimization;
+  result: RunResult;
+  bias: BiasAnalysis;
+}): ReactNode {
+  const objection = strongestObjection(result, bias);
+  if (objection === null) return null;
+  return (
+    // Whole among the divergences and in the minority report, so two lines are enough here.
+    <p className="line-clamp-3 max-w-prose border-s-2 border-line-strong ps-3 sm:line-clamp-2 print:line-clamp-none">
+      <span className="font-semibold">
+        Strongest objection, by {seatName(run.models, objection.seat)}:
+      </span>{' '}
+      {objection.text}
+    </p>
+  );
+}
+
+function Agreement({ bias }: { bias: BiasAnalysis }): ReactNode {
+  return (
+    <section aria-labelledby="agreement" className="space-y-3">
+      <h2 id="agreement" className="text-center text-xl text-ink-2">
+        Agreement
+      </h2>
+      <Ring
+        score={bias.agreement_score}
+        {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
+      />
+      <p className="text-center text-sm text-ink-2">{winnerWords(bias)}</p>
+    </section>
+  );
+}
