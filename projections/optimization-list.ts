@@ -61,11 +61,13 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       captured bigint check (captured >= 0),
       refunded bigint check (refunded >= 0 and refunded <= captured),
       agreement_score integer,
+      decision_share double precision check (decision_share between 0 and 1),
       cost_micros bigint check (cost_micros >= 0),
       unpriced_calls integer not null check (unpriced_calls >= 0),
       seats integer not null,
       simulated_seats integer not null,
       title text not null,
+      renamed boolean not null,
       challenge text not null,
       created_at text not null,
       started_at text,
@@ -111,6 +113,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
             'OptimizationCancelled')))[1] as ended_at,
         (array_agg(e.message_data -> 'agreement' -> 'score')
           filter (where e.message_type = 'ScoresComputed'))[1] as score,
+        min((e.message_data -> 'decision' ->> 'share')::double precision)
+          filter (where e.message_type = 'ScoresComputed') as decision_share,
         sum((e.message_data ->> 'costMicros')::bigint)
           filter (where e.message_type in ('CallSucceeded', 'CallFailed', 'CallCostRecorded'))
           as cost_micros,
@@ -119,9 +123,11 @@ export const optimizationList = defineProjection<OptimizationEventType>({
         (array_agg(e.message_type = 'OptimizationHidden' order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationHidden', 'OptimizationRestored')))[1]
           as hidden,
-        (array_agg(e.message_data -> 'sealed' ->> 'title' order by e.stream_position desc)
-          filter (where e.message_type in ('OptimizationCreated', 'OptimizationRenamed')))[1]
-          as title
+        coalesce(bool_or(e.message_type = 'OptimizationRenamed'), false) as renamed,
+        (array_agg(e.message_data -> 'sealed' ->> 'title'
+          order by e.message_type = 'OptimizationRenamed' desc, e.stream_position desc)
+          filter (where e.message_type in ('OptimizationCreated', 'OptimizationRenamed',
+            'ClaimsFixed') and e.message_data -> 'sealed' ->> 'title' is not null))[1] as title
       from (
         select opening.*, max(stream_position) filter (where opens is not null)
           over (partition by stream_id) as opened_at
@@ -137,25 +143,29 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       captured = coalesce((s.closed ->> 'captured')::bigint, t.captured),
       refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
       agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
+      decision_share = coalesce(s.decision_share, t.decision_share),
       cost_micros = case when s.cost_micros is null then t.cost_micros
         else coalesce(t.cost_micros, 0) + s.cost_micros end,
       unpriced_calls = t.unpriced_calls + s.unpriced_calls,
-      title = coalesce(s.title, t.title),
+      title = case when t.renamed and not s.renamed then t.title
+        else coalesce(s.title, t.title) end,
+      renamed = t.renamed or s.renamed,
       started_at = coalesce(t.started_at, s.started_at),
       ended_at = coalesce(s.ended_at, t.ended_at),
       hidden = coalesce(s.hidden, t.hidden),
       version = greatest(t.version, s.version)
     when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
-      challenge_type, price, captured, refunded, agreement_score, cost_micros, unpriced_calls,
-      seats, simulated_seats, title, challenge, created_at, started_at, ended_at, hidden, version)
+      challenge_type, price, captured, refunded, agreement_score, decision_share, cost_micros,
+      unpriced_calls, seats, simulated_seats, title, renamed, challenge, created_at, started_at, ended_at, hidden, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
       coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats, s.dead_seats),
       s.created ->> 'strategy', s.created ->> 'challengeType', (s.created ->> 'price')::bigint,
       (s.closed ->> 'captured')::bigint,
-      (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer, s.cost_micros,
+      (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer,
+      s.decision_share, s.cost_micros,
       s.unpriced_calls, jsonb_array_length(s.created -> 'seats'),
       jsonb_array_length(jsonb_path_query_array(s.created, '$.seats[*] ? (@.simulated == true)')),
-      s.title, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt', s.started_at,
+      s.title, s.renamed, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt', s.started_at,
       s.ended_at, coalesce(s.hidden, false), s.version)`,
   key: ['run_id'],
 });
@@ -176,6 +186,8 @@ export type RunRow = {
   captured: number | null;
   refunded: number | null;
   agreement_score: number | null;
+  /** 0–1: the weighted share of the option with most votes. */
+  decision_share: number | null;
   cost_micros: number | null;
   unpriced_calls: number;
   seats: number;
@@ -189,7 +201,7 @@ export type RunRow = {
 };
 
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
-  price::float8, captured::float8, refunded::float8, agreement_score, cost_micros::float8,
+  price::float8, captured::float8, refunded::float8, agreement_score, decision_share, cost_micros::float8,
   unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at, ended_at, version::float8`;
 
 /** Filters a user's runs; null means no filter. */

@@ -14,8 +14,9 @@ import type { Sealer } from '#services/platform/seal.ts';
 import { isoNow, issue } from './commands.ts';
 import type { CommandDependencies } from './commands.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { fieldsOfPrompt, prepareCall, TextErased } from './prompts/calls.ts';
-import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
+import { fieldsOfPrompt, prepareCall } from './prompts/calls.ts';
+import { TextErased } from './prompts/prepared-call.ts';
+import type { CheckedCall, PreparedCall } from './prompts/prepared-call.ts';
 import { readReply } from './prompts/read-reply.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { timeLeft } from './run/deadlines.ts';
@@ -235,7 +236,7 @@ async function sealed(
   { sealer }: Pick<CallDependencies, 'sealer'>,
   run: OpenRun,
   reply: ModelReply,
-  { outcome, repaired, texts, ledger }: CheckedCall,
+  { outcome, repaired, texts, ledger, title }: CheckedCall,
 ): Promise<CallResult> {
   const stream = streamOf(run.runId);
   const seal = (field: string, text: string) => sealer.seal(run.runId, { stream, field }, text);
@@ -249,7 +250,14 @@ async function sealed(
       ...(texts.shown === undefined ? {} : { shown: await seal('shown', texts.shown) }),
       ...(texts.notes === undefined ? {} : { notes: await seal('notes', texts.notes) }),
     },
-    ...(ledger ? { ledger: await seal('ledger', JSON.stringify(ledger)) } : {}),
+    ...(ledger
+      ? {
+          ledger: {
+            ledger: await seal('ledger', JSON.stringify(ledger)),
+            ...(title === undefined ? {} : { title: await seal('title', title) }),
+          },
+        }
+      : {}),
   };
 }
 

@@ -443,7 +443,7 @@ const SeatProgress = v.object({
   confidence: v.pipe(
     v.nullable(v.number()),
     v.description(
-      "0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews",
+      '0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews',
     ),
   ),
   rank: v.pipe(
@@ -690,17 +690,16 @@ const NextStep = v.object({
 });
 export type NextStep = v.InferOutput<typeof NextStep>;
 
+const SeatWords = v.object({ seat: v.string(), text: v.string() });
+
 const OptionSide = v.object({
   option_id: v.string(),
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
-  answer: v.pipe(
-    v.nullable(v.object({ seat: v.string(), text: v.string() })),
-    v.description('The best answer for it, in one sentence'),
-  ),
+  answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
-    v.nullable(v.object({ seat: v.string(), text: v.string() })),
-    v.description('The strongest objection to it; null when no reviewer wrote one'),
+    v.nullable(SeatWords),
+    v.description('The strongest objection to it; null when no model wrote one'),
   ),
   settled_by: v.pipe(
     v.nullable(v.string()),
@@ -743,9 +742,19 @@ export const RunResult = v.object({
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
+  objection: v.pipe(
+    v.nullable(SeatWords),
+    v.description('The strongest objection to it; null when no model wrote one'),
+  ),
+  missing_facts: v.pipe(
+    v.array(v.string()),
+    v.description('What keeps the question from being decided; empty unless it is `undecidable`'),
+  ),
   flaws: v.pipe(
     v.array(Flaw),
-    v.description('What two or more reviewers call a mistake in the chosen option, whatever the vote'),
+    v.description(
+      'What two or more reviewers call a mistake in the chosen option, whatever the vote',
+    ),
   ),
   options: v.pipe(
     v.array(OptionSide),

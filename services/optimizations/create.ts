@@ -161,10 +161,11 @@ function caseFor({ challenge_type: type, challenge, context }: CreateOptimizatio
   return nearestCase({ type, challenge, context }).case.case;
 }
 
-/** The first sentence, at most 80 characters. */
+/** The sentence that asks, else the first one, at most 80 characters. */
 function titleOf(challenge: string): string {
   const line = challenge.replace(/\s+/g, ' ').trim();
-  const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
+  const sentences = line.match(/.+?(?:[.!?…]+(?=\s|$)|$)/g) ?? [line];
+  const sentence = (sentences.find((one) => one.endsWith('?')) ?? sentences[0] ?? line).trim();
   if (sentence.length <= titleCharacters) return sentence;
   const cut = sentence.slice(0, titleCharacters - 1);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 40)).trimEnd()}…`;

@@ -3,7 +3,7 @@ import type { Camps } from './rank-agreement.ts';
 import type { Review } from './ranking.ts';
 import { precision } from './metric.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
-import type { Flaw, Ledger, Verdict } from '#services/optimizations/run/events.ts';
+import type { Flaw, Ledger, Scores, Verdict } from '#services/optimizations/run/events.ts';
 
 /** The votes and answers that a verdict is read from. */
 export type Election = {
@@ -135,3 +135,8 @@ export function flawsOf(
 }
 
 const fewestReviewers = 2;
+
+/** The option that a recommendation is written for; null without a vote. */
+export function votedOption({ verdict, decision }: Scores): string | null {
+  return verdict ? (verdict.optionId ?? verdict.tieBreak) : decision.modal;
+}

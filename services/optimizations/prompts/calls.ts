@@ -24,7 +24,12 @@ import { reviewAssignments } from '#services/optimizations/council/assignments.t
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { everyModel, parseSlot } from '#services/optimizations/run/slots.ts';
 import type { SlotParts } from '#services/optimizations/run/slots.ts';
-import { claimText, opinionOf, optionText, undecidableText } from '#services/optimizations/reading/describe.ts';
+import {
+  claimText,
+  opinionOf,
+  optionText,
+  undecidableText,
+} from '#services/optimizations/reading/texts.ts';
 
 /** The texts that the prompt of a slot names; `prepareCall` finds no other in the run. */
 export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
@@ -188,8 +193,8 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
             },
             repaired: quotesRepaired ? [...parsed.repaired, 'quotes'] : parsed.repaired,
             texts: { reply: JSON.stringify(parsed.value) },
+            ...(title === '' ? {} : { title }),
             ledger: {
-              ...(title === '' ? {} : { title }),
               claims: Object.fromEntries(
                 claims.map(({ id, text, quotes }) => [
                   id,

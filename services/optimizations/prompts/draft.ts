@@ -53,7 +53,7 @@ const leastConsensusCoverage = 0.9;
 const mostUncited = 0.1;
 
 /** The code checks of a draft that has parsed: references, coverage, citations and numbers. */
-export function checkDraft(draft: Draft, sources: DraftSources): DraftCheckResult {
+export function checkDraft(draft: WrittenDraft, sources: DraftSources): DraftCheckResult {
   const statements = [...draft.sections.flatMap((section) => section.blocks), ...draft.next_steps];
   const known = new Set(sources.claimIds);
   const cited = new Set(statements.flatMap((statement) => statement.claim_ids));
@@ -78,8 +78,7 @@ export function checkDraft(draft: Draft, sources: DraftSources): DraftCheckResul
   const disagreementCoverage = covered(contested, missingContested);
 
   const complaints: Partial<Record<DraftCheckName, string>> = {};
-  if (!schema)
-    complaints.schema = 'Name only claim ids from the list that you were given.';
+  if (!schema) complaints.schema = 'Name only claim ids from the list that you were given.';
   if (draft.option_id !== sources.optionId)
     complaints.decision_not_voted = `The vote chose ${sources.optionId}: take that option and no other.`;
   if (unanswered.length > 0)
@@ -108,7 +107,7 @@ export function checkDraft(draft: Draft, sources: DraftSources): DraftCheckResul
 
 const reply = { least: 20, most: 400 };
 
-function isAnswered({ flaw_replies }: Draft, id: string): boolean {
+function isAnswered({ flaw_replies }: WrittenDraft, id: string): boolean {
   const [found, ...more] = flaw_replies.filter(({ flaw_id }) => flaw_id === id);
   const length = found?.text.length ?? 0;
   return more.length === 0 && length >= reply.least && length <= reply.most;
@@ -119,7 +118,7 @@ function isAnswered({ flaw_replies }: Draft, id: string): boolean {
  * a link, an image or HTML where the Markdown is pasted. `claims` are listed when cited.
  */
 export function draftMarkdown(
-  draft: WrittenDraft,
+  draft: Pick<WrittenDraft, 'decision' | 'sections' | 'next_steps' | 'dissent' | 'uncertainties'>,
   claims: readonly { id: string; text: string }[],
 ): string {
   const order = citedOrder(draft, claims);
@@ -159,7 +158,7 @@ export function draftMarkdown(
 }
 
 /** Every text of a draft that a person reads. */
-export function statementsOf(draft: Draft): Statement[] {
+export function statementsOf(draft: WrittenDraft): Statement[] {
   const argued = [
     draft.decision,
     ...draft.sections.flatMap((section) => [
@@ -202,9 +201,7 @@ function covered(wanted: readonly string[], absent: readonly string[]): number {
 }
 
 /** A draft as it is kept; steps of v0.1 have no date. */
-export type WrittenDraft = Pick<Draft, 'decision' | 'sections' | 'dissent' | 'uncertainties'> & {
-  next_steps: readonly StepOf[];
-};
+export type WrittenDraft = Omit<Draft, 'next_steps'> & { next_steps: StepOf[] };
 type StepOf = Omit<Draft['next_steps'][number], 'by_days'> & { by_days: number | null };
 
 function stepLine({ action, owner, by_days, measure, stop_if }: StepOf): string {
@@ -218,7 +215,7 @@ function stepLine({ action, owner, by_days, measure, stop_if }: StepOf): string 
 }
 
 function citedOrder(
-  draft: WrittenDraft,
+  draft: Pick<WrittenDraft, 'sections' | 'next_steps' | 'dissent'>,
   claims: readonly { id: string; text: string }[],
 ): { id: string; text: string }[] {
   const ids = [

@@ -22,6 +22,8 @@ export type CheckedCall = {
   repaired: readonly Repair[];
   texts: { reply: string; shown?: string; notes?: string };
   ledger?: LedgerTexts;
+  /** Of the question, in the words of the extractor. */
+  title?: string;
 };
 
 export class TextErased extends Error {
@@ -35,7 +37,6 @@ export function checked<From, To>(
   if (!from.ok) return from;
   return { ok: true, value: map(from.value, 'repaired' in from ? from.repaired : []) };
 }
-
 
 export function seedOf(run: OpenRun): string {
   if (!('seed' in run.state)) throw new RangeError('The run has not been created');

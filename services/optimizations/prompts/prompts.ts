@@ -2,7 +2,8 @@ import type { ModelRequest } from '#services/models/model.ts';
 import type { SeatRole } from '#services/models/strategy-list.ts';
 import type { ChallengeType } from '#services/optimizations/run/events.ts';
 import { replyJsonSchemas } from './reply-schemas.ts';
-import type { Draft, ReplyName } from './reply-schemas.ts';
+import type { WrittenDraft } from './draft.ts';
+import type { ReplyName } from './reply-schemas.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 /**
@@ -149,7 +150,7 @@ export type DraftBrief = {
   /** The failed checks of the last draft, in sentences; empty for a first draft. */
   complaints: readonly string[];
   /** The draft that failed, when this is its repair. */
-  lastDraft: Draft | null;
+  lastDraft: WrittenDraft | null;
 };
 
 /** Asks for the recommendation. It sees the measured result, not the reviews. */
@@ -229,7 +230,7 @@ export function draftPrompt(
 
 /** Asks a model of another family whether a draft says the opposite of what the council agreed on. */
 export function verificationPrompt(
-  draft: Draft,
+  draft: WrittenDraft,
   consensus: readonly { id: string; text: string }[],
   { delimiter }: { delimiter: string },
 ): StagePrompt {
@@ -320,7 +321,7 @@ function talliedLine(claim: TalliedClaim): string {
 }
 
 /** As verifiers read it, and quote from it. */
-export function draftAsText(draft: Draft): string {
+export function draftAsText(draft: WrittenDraft): string {
   return [
     draft.decision,
     ...draft.sections.flatMap((section) => [

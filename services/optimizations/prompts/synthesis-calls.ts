@@ -1,22 +1,32 @@
 import type { Scores } from '#services/optimizations/run/events.ts';
 import { ranksOf } from '#services/optimizations/council/ranking.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
-import { claimText, opinionOf, optionText } from '#services/optimizations/reading/describe.ts';
-import { flawTexts, votedOption } from '#services/optimizations/reading/verdict.ts';
-import { quoteOf, reasonOf } from '#services/optimizations/reading/quotes.ts';
+import { votedOption } from '#services/optimizations/council/verdict.ts';
+import {
+  claimText,
+  flawTexts,
+  opinionOf,
+  optionText,
+  quoteOf,
+  reasonOf,
+} from '#services/optimizations/reading/texts.ts';
 import { ballotOf, notesOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import { labelsFor } from '#services/platform/seeded.ts';
 import { checkDraft } from './draft.ts';
-import type { DraftSources } from './draft.ts';
+import type { DraftSources, WrittenDraft } from './draft.ts';
 import { checked, seedOf, TextErased } from './prepared-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
-import { draftAsText, draftPrompt, expectedReplyCharacters, verificationPrompt } from './prompts.ts';
+import {
+  draftAsText,
+  draftPrompt,
+  expectedReplyCharacters,
+  verificationPrompt,
+} from './prompts.ts';
 import type { Challenge, DraftBrief, LabelledAnswer } from './prompts.ts';
 import { checkVerification } from './reply-checks.ts';
 import { parseReply } from './reply-schemas.ts';
-import type { Draft } from './reply-schemas.ts';
 
 /** The calls that write the recommendation, and that compare it with the consensus. */
 export function draftCall(
@@ -133,13 +143,19 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),
+      // The writer answers these, so it may name their numbers.
+      ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw)),
+      ...disputedClaims(scores).flatMap((id) =>
+        reasonsAgainst(view, scores, id).map(({ text }) => text),
+      ),
+      ...lowestCritiques(view, scores),
     ],
   };
 }
 
 function complaintsAbout(
   run: OpenRun,
-  draft: Draft,
+  draft: WrittenDraft,
   sources: DraftSources,
   round: number,
 ): readonly string[] {

@@ -8,19 +8,23 @@ import type {
   Optimization,
   OptimizationSummary,
   ProgressStep,
-  RunResult,
   RunStatus,
   SeatProgress,
   SeatStatus,
 } from '#services/optimizations/contract.ts';
 import type { Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
+import { acceptedDraft, describeResult } from './describe-result.ts';
 import {
-  draftSlot,
-  opinionSlot,
-  reviewSlot,
-  verifySlot,
-} from '#services/optimizations/run/slots.ts';
+  claimText,
+  decisionReason,
+  erased,
+  fatalFlawsOf,
+  missingFact,
+  opinionOf,
+  optionText,
+  quoteOf,
+} from './texts.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
@@ -62,7 +66,7 @@ export function summarize(view: RunView): OptimizationSummary {
     challenge_type: view.challengeType,
     progress: overallProgress(view),
     agreement_score: view.scores?.agreement.score ?? null,
-    confidence_score: null,
+    confidence_score: view.scores?.decision.share ?? null,
     cost: cost.micros === null ? null : cost.micros / 1_000_000,
     cost_is_minimum: cost.atLeast,
     credits: {
@@ -81,8 +85,6 @@ export function summarize(view: RunView): OptimizationSummary {
     ended_at: view.endedAt,
   };
 }
-
-export const erased = 'Erased';
 
 export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus {
   if (view.stage === 'draft') return 'pending';
@@ -276,7 +278,8 @@ export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
   const status = seatStatus(view, seat.seat);
   const cost = costOf(view, slots);
   const latency = lastAttempt(view, slots[0]!)?.attempt.latencyMs ?? null;
-  const confidence = view.scores?.confidence[seat.seat]?.value;
+  const support = view.scores?.confidence[seat.seat]?.support;
+  const place = view.scores?.order.indexOf(seat.seat) ?? -1;
   return {
     id: `${view.id}:${seat.seat}`,
     seat: seat.seat,
@@ -288,7 +291,8 @@ export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
     currentStep: view.stage === 'draft' ? null : stepOf(view),
     costCents: cost.micros === null ? null : cost.micros / 10_000,
     latencyMs: last?.attempt.latencyMs ?? latency,
-    confidence: confidence === undefined ? null : Math.round(confidence),
+    confidence: support === undefined ? null : Math.round(support * 100),
+    rank: place < 0 ? null : place + 1,
     attempt: last?.number ?? 0,
     simulated: seat.simulated,
     reason: seatReason(view, seat.seat, status),
@@ -394,8 +398,8 @@ function endReason(view: RunView): string | null {
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
-    drafts_failed:
-      'No recommendation passed its checks, so the best single answer is shown instead.',
+    drafts_failed: 'No recommendation passed its checks.',
+    no_ledger: 'The claims of the answers could not be merged, so no recommendation was written.',
   } as const;
   return words[reason];
 }
@@ -412,7 +416,10 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     disagreement_areas: scores.disagreements.map((area) => describeArea(view, scores, area)),
     consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
     model_confidence_scores: Object.fromEntries(
-      Object.entries(scores.confidence).map(([seat, one]) => [seat, Math.round(one.value)]),
+      Object.entries(scores.confidence).map(([seat, { support }]) => [
+        seat,
+        Math.round(support * 100),
+      ]),
     ),
     uncertainty_factors: scores.uncertainty.map((factor) => ({
       kind: factor.kind,
@@ -421,9 +428,13 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     minority_report: scores.minority
       ? {
           seat: scores.minority.seat,
-          position: opinionOf(view, scores.minority.seat)?.recommendation.one_line ?? erased,
+          position: positionOf(view, scores.minority),
           against: [...scores.minority.against],
-          flaws: flawsAgainst(view, scores.order[0] ?? ''),
+          flaws: scores.minority.against.flatMap((seat) =>
+            fatalFlawsOf(view, seat, scores.verdict?.bestSeat ?? scores.order[0] ?? '').map(
+              (text) => ({ seat, text }),
+            ),
+          ),
         }
       : null,
     indicators: [
@@ -494,33 +505,25 @@ function describeArea(
     sides: area.sides.map((side) => ({
       stance: area.about === 'decision' ? optionText(view, side.stance) : side.stance,
       seats: [...side.seats],
-      quote: bestQuote(view, scores, area.about, side.seats),
+      quote: quoteOf(view, scores, area.about, side),
     })),
-    settled_by: settledBy(view, area.about),
+    settled_by: settledBy(view, scores, area.about),
   };
 }
 
-/** Verbatim from the side's best-placed answer: its words for the claim, else its recommendation. */
-function bestQuote(
-  view: RunView,
-  scores: Scores,
-  about: string,
-  seats: readonly string[],
-): { seat: string; text: string } | null {
-  const best = scores.order.filter((seat) => seats.includes(seat));
-  const quotes = view.ledger?.claims[about]?.quotes ?? [];
-  for (const seat of best) {
-    const own = quotes.find((quote) => quote.seat === seat);
-    if (own) return { seat, text: own.quote };
-  }
-  const seat = best[0] ?? seats[0];
-  const line = seat === undefined ? null : opinionOf(view, seat)?.recommendation.one_line;
-  return seat !== undefined && line ? { seat, text: line } : null;
+/** What would settle a question: what the recommendation says, else a fact that a voter misses. */
+function settledBy(view: RunView, scores: Scores, about: string): string | null {
+  const written = acceptedDraft(view)?.dissent.find((one) => one.claim_id === about)?.text;
+  return written ?? missingFact(view, scores, about);
 }
 
-function settledBy(view: RunView, about: string): string | null {
-  const dissent = acceptedDraft(view)?.dissent.find((one) => one.claim_id === about);
-  return dissent?.text ?? null;
+/** A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. */
+function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minority']>): string {
+  const ownAnswer = opinionOf(view, seat)?.recommendation.one_line ?? erased;
+  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
+  const reason = decisionReason(view, seat);
+  const option = optionText(view, optionId);
+  return reason === null ? option : `${option}: ${reason}`;
 }
 
 function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): string {
@@ -547,107 +550,8 @@ const processWords: Readonly<Record<string, string>> = {
   price_table_stale: 'The price table is more than 30 days old.',
 };
 
-export function claimText(view: RunView, id: string): string {
-  return view.ledger?.claims[id]?.text ?? fallbackClaimText(view, id) ?? erased;
-}
-
-export function optionText(view: RunView, id: string): string {
-  const option = view.ledger?.options[id];
-  if (option?.text) return option.text;
-  const author = option?.seats[0];
-  return (author && opinionOf(view, author)?.recommendation.option_label) || erased;
-}
-
-/** A fallback ledger has no texts of its own: they are in the answers, in order of importance. */
-function fallbackClaimText(view: RunView, id: string): string | null {
-  const claim = view.ledger?.claims[id];
-  const author = claim?.authors[0];
-  const opinion = author === undefined ? null : opinionOf(view, author);
-  const index = claim?.index ?? null;
-  return index === null ? null : (opinion?.claims[index]?.text ?? null);
-}
-
-export function opinionOf(view: RunView, seat: string): Opinion | null {
-  return view.calls[opinionSlot(seat)]?.opinion ?? null;
-}
-
-function flawsAgainst(view: RunView, seat: string): { seat: string; text: string }[] {
-  return view.seats.flatMap((reviewer) =>
-    (view.calls[reviewSlot(reviewer.seat)]?.notes?.flaws ?? [])
-      .filter((flaw) => flaw.seat === seat)
-      .map((flaw) => ({ seat: reviewer.seat, text: flaw.text })),
-  );
-}
-
 const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
 
 function signed(value: number): string {
   return formatNumber(value, { ...twoDecimals, signDisplay: 'exceptZero' }, 'en-US');
-}
-
-// ── the result ──────────────────────────────────────────────────────────────────────────────────
-
-function acceptedRound(view: RunView): number | null {
-  const found = Object.entries(view.rounds).find(([, one]) => one.verdict === 'accept');
-  return found ? Number(found[0]) : null;
-}
-
-function acceptedDraft(view: RunView): Draft | null {
-  const number = acceptedRound(view);
-  return number === null ? null : (view.calls[draftSlot(number)]?.draft ?? null);
-}
-
-function describeResult(view: RunView): RunResult | null {
-  const { conclusion } = view;
-  if (view.stage !== 'closed' || conclusion?.outcome !== 'completed' || !conclusion.heading)
-    return null;
-  const number = acceptedRound(view);
-  const draft = acceptedDraft(view);
-  if (conclusion.heading === 'recommendation' && number !== null)
-    return {
-      heading: 'recommendation',
-      decision: draft?.decision ?? erased,
-      sections: draft?.sections ?? [],
-      next_steps: draft?.next_steps ?? [],
-      dissent: draft?.dissent ?? [],
-      uncertainties: draft?.uncertainties ?? [],
-      verified: verifiedBy(view, number),
-      seat: null,
-    };
-  const opinion = conclusion.bestSeat === null ? null : opinionOf(view, conclusion.bestSeat);
-  return {
-    heading: 'best_single_answer',
-    decision: opinion?.recommendation.one_line ?? erased,
-    sections: [
-      { heading: 'Why', blocks: plain(opinion?.reasoning) },
-      { heading: 'What it rests on', blocks: plain(opinion?.claims.map((claim) => claim.text)) },
-      { heading: 'Risks', blocks: plain(opinion?.risks) },
-    ].filter((section) => section.blocks.length > 0),
-    next_steps: [],
-    dissent: [],
-    uncertainties: opinion ? [...opinion.assumptions, ...opinion.missing_info] : [],
-    verified: 'none',
-    seat: conclusion.bestSeat,
-  };
-}
-
-/** Models other than the writer that checked the draft; `self` when only the writer's own did. */
-function verifiedBy(view: RunView, number: number): RunResult['verified'] {
-  const writer = answeringModel(view, draftSlot(number));
-  const checked = [1, 2].flatMap((verifier) => {
-    const model = answeringModel(view, verifySlot(number, verifier));
-    return model === null ? [] : [model];
-  });
-  const others = new Set(checked.filter((model) => model !== writer)).size;
-  if (others > 0) return others > 1 ? 'two' : 'one';
-  return checked.length > 0 ? 'self' : 'none';
-}
-
-function answeringModel(view: RunView, slot: Slot): string | null {
-  const attempts = Object.values(view.calls[slot]?.attempts ?? {});
-  return attempts.find(({ status }) => status === 'succeeded')?.model ?? null;
-}
-
-function plain(texts: readonly string[] | undefined) {
-  return (texts ?? []).map((text) => ({ text, claim_ids: [] }));
 }

@@ -10,13 +10,8 @@ import type {
   RunsQuery,
 } from '#services/optimizations/contract.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import {
-  averageProgress,
-  erased,
-  progressWithoutSeat,
-  settlementOf,
-  stageProgress,
-} from './describe.ts';
+import { averageProgress, progressWithoutSeat, settlementOf, stageProgress } from './describe.ts';
+import { erased } from './texts.ts';
 
 /** A person's runs as lists show them: the rows of the read model, with their two texts opened. */
 type ListDependencies = { pool: Queryable; sealer: Pick<Sealer, 'open'> };
@@ -120,7 +115,7 @@ export function summaryOf(
     challenge_type: row.challenge_type,
     progress: progressOf(row),
     agreement_score: row.agreement_score,
-    confidence_score: null,
+    confidence_score: row.decision_share,
     cost: row.cost_micros === null ? null : row.cost_micros / 1_000_000,
     // While it runs, no cost is missing for good.
     cost_is_minimum: hasEnded && row.unpriced_calls > 0,

@@ -1,6 +1,6 @@
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { draftMarkdown, escapeMarkdown } from '#services/optimizations/prompts/draft.ts';
-import { claimText, opinionOf } from './describe.ts';
+import { claimText, opinionOf } from './texts.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
 
 /**
@@ -73,6 +73,7 @@ function recommendation(run: Optimization, result: RunResult): string {
       ? 'Recommendation'
       : `Best single answer${result.seat === null ? '' : ` (${result.seat})`}`;
   const checked = {
+    nothing_to_verify: 'The models agree on no point that it could be compared with.',
     two: 'Checked by two other models.',
     one: 'Checked by one other model.',
     self: 'Checked by the model that wrote it.',
@@ -87,7 +88,7 @@ function recommendation(run: Optimization, result: RunResult): string {
     `## ${heading}`,
     because === null ? '' : escapeMarkdown(because),
     `*${checked[result.verified]}*`,
-    draftMarkdown({ ...result, option_id: '' }, claims).replaceAll(/^## /gm, '### '),
+    draftMarkdown(result, claims).replaceAll(/^## /gm, '### '),
   ]
     .filter((part) => part !== '')
     .join('\n\n');

@@ -43,7 +43,7 @@ export function createReadRun(options: {
   return async (runId, choose = () => fieldsOfView) => {
     const { events } = await readStream(streamOf(runId));
     const fieldsOf = choose(events.map(runEventOf).reduce(evolve, initialState()));
-    const lastTitle = events.findLastIndex(({ type }) => type in titled);
+    const lastTitle = titleIndex(events.map(runEventOf));
     const opened = await Promise.all(
       events.map(async (recorded, index) => {
         const event = runEventOf(recorded);
@@ -61,7 +61,15 @@ export function createReadRun(options: {
   };
 }
 
-const titled = { OptimizationCreated: true, OptimizationRenamed: true };
+/** The event whose title the run has now. */
+function titleIndex(events: readonly OptimizationEvent[]): number {
+  const own = events.findLastIndex(({ type }) => type === 'OptimizationRenamed');
+  if (own >= 0) return own;
+  const ledger = events.findIndex(
+    (event) => event.type === 'ClaimsFixed' && event.data.sealed?.title !== undefined,
+  );
+  return Math.max(0, ledger);
+}
 
 export type ReadRunEvent = {
   event: OptimizationEvent;

@@ -7,6 +7,8 @@ import type {
   RunResult,
 } from '#services/optimizations/contract.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
+import { fatalFlawsOf } from './texts.ts';
+import { ballotOf } from './view.ts';
 import type { RunView } from './view.ts';
 
 /** What a result says in words: the same on its page, in exports, in emails and on the command line. */
@@ -103,8 +105,7 @@ export function winnerWords({ clear_winner_reason: reason }: BiasAnalysis): stri
     tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
-    not_enough_comparisons:
-      'Clear winner not judged: too few reviewers compared the same answers.',
+    not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
     // Why copies say little stands in the note of the score.
     copies: 'Clear winner not judged.',
   }[reason];
@@ -120,38 +121,12 @@ export function flawTexts(
   { about_seat: about, reviewers }: Flaw,
 ): { seat: string; text: string }[] {
   return reviewers.flatMap((seat) =>
-    (council.calls[`review.${seat}`]?.notes?.flaws ?? [])
-      .filter((flaw) => flaw.seat === about)
-      .map(({ text }) => ({ seat, text })),
+    fatalFlawsOf(council, seat, about).map((text) => ({ seat, text })),
   );
 }
 
 export function replyWords({ reply }: Flaw): string {
   return reply === null ? 'No answer was written.' : `The answer: ${reply}`;
-}
-
-/**
- * The strongest objection to what a result advises: against the answer, against the decision, then
- * against a claim. Null where none was written. Flaws that two or more raised are shown apart.
- */
-export function strongestObjection(
-  result: RunResult,
-  bias: BiasAnalysis,
-): { seat: string; text: string } | null {
-  const { minority_report: report, disagreement_areas: areas } = bias;
-  const against = areas.flatMap(({ about, sides }) =>
-    sides
-      .filter(({ stance }) =>
-        about === 'decision' ? stance !== result.decision_option : stance === 'disagree',
-      )
-      .flatMap(({ quote }) => (quote ? [{ about, ...quote }] : [])),
-  );
-  const found =
-    report?.flaws[0] ??
-    against.find(({ about }) => about === 'decision') ??
-    against[0] ??
-    (report ? { seat: report.seat, text: report.position } : null);
-  return found && { seat: found.seat, text: found.text };
 }
 
 type Side = Disagreement['sides'][number];
@@ -160,10 +135,14 @@ type Side = Disagreement['sides'][number];
 export function sideWords(names: Names, about: string, { stance, seats, quote }: Side): string {
   if (quote !== null) {
     const name = seatName(names, quote.seat);
-    return quote.source === 'reason' ? `${name} wrote with its vote:` : `From the answer of ${name}:`;
+    return quote.source === 'reason'
+      ? `${name} wrote with its vote:`
+      : `From the answer of ${name}:`;
   }
   const [one, several] =
-    about === 'decision' ? ['voted for this', 'voted for this'] : (holding[stance] ?? [stance, stance]);
+    about === 'decision'
+      ? ['voted for this', 'voted for this']
+      : (holding[stance] ?? [stance, stance]);
   return `${seatNames(names, seats)} ${seats.length === 1 ? one : several} and gave no reason.`;
 }
 
@@ -212,28 +191,13 @@ export function dayAfter(at: string, days: number): string {
 
 export const missingTitle = 'What is missing';
 
-/**
- * The facts that keep a question from being decided, the most often named first: those that two or more
- * models miss, else all that any names.
- */
-export function missingFacts({ council }: Optimization): string[] {
-  const notes = Object.values(council.ledger?.notes ?? {})
-    .filter(({ kind, text }) => kind === 'missing_info' && text !== null)
-    .toSorted((one, other) => other.seats.length - one.seats.length)
-    .flatMap(({ text }) => text ?? []);
-  if (notes.length > 0) return [...new Set(notes)];
-  const named = Object.values(council.calls).flatMap(({ opinion }) => opinion?.missing_info ?? []);
-  return [...new Set(named)];
-}
-
 /** What seats wrote with their votes on a claim, in the order of the panel. */
 export function reasonsOn(
-  { seats, calls }: RunView,
+  view: RunView,
   claimId: string,
 ): { seat: string; stance: Vote['stance']; text: string }[] {
-  return seats.flatMap(({ seat }) => {
-    const outcome = calls[`review.${seat}`]?.outcome;
-    const vote = outcome?.kind === 'review' ? outcome.ballot.votes[claimId] : undefined;
+  return view.seats.flatMap(({ seat }) => {
+    const vote = ballotOf(view, seat)?.votes[claimId];
     return vote?.reason ? [{ seat, stance: vote.stance, text: vote.reason }] : [];
   });
 }

@@ -2,6 +2,7 @@ import type { StandIn } from '#services/sandbox/models/cases.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
+  Ballot,
   CallOutcome,
   ChallengeType,
   DraftChecks,
@@ -9,13 +10,16 @@ import type {
   MissingSeat,
   OptimizationEvent,
   Repair,
+  ReviewNotes,
   Schedule,
   Scores,
   Seat,
   SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
+import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import { reviewSlot } from '#services/optimizations/run/slots.ts';
 
 /**
  * What people see of a run, written once for the server and the browser: an event becomes a patch of
@@ -41,17 +45,12 @@ export type AttemptView = {
   retryAt: string | null;
 };
 
-export type ReviewNotes = {
-  critique: string;
-  flaws: readonly { seat: string; text: string }[];
-};
-
 export type CallView = {
   attempts: Readonly<Record<string, AttemptView>>;
   outcome: CallOutcome | null;
   opinion: Opinion | null;
   notes: ReviewNotes | null;
-  draft: Draft | null;
+  draft: WrittenDraft | null;
   /** Share of the expected text that has streamed in, 0–1; live only. */
   streamed: number;
 };
@@ -102,7 +101,9 @@ export type RunView = {
   /** How long runs that began before may have the places of its calls. */
   waitMs: number;
   endedAt: string | null;
+  /** The newest that the run's person gave, else the ledger's, else the asked question's. */
   title: string | null;
+  titles: { own: string | null; ledger: string | null; asked: string | null };
   challenge: string | null;
   context: string | null;
   objectives: readonly string[];
@@ -155,7 +156,7 @@ export const fieldsOfView: FieldsOf = (event) => {
     case 'CallSucceeded':
       return fieldsOfCall[event.data.outcome.kind];
     case 'ClaimsFixed':
-      return ['ledger'];
+      return ['ledger', 'title'];
     case 'OptimizationRenamed':
       return ['title'];
     default:
@@ -165,10 +166,6 @@ export const fieldsOfView: FieldsOf = (event) => {
 
 export const titleAlone: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => field === 'title');
-
-/** What a recommendation says, with nothing else of the run. */
-export const draftsAlone: FieldsOf = (event) =>
-  event.type === 'CallSucceeded' && event.data.outcome.kind === 'draft' ? ['reply'] : [];
 
 export const titleAndQuestion: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => ['title', 'challenge', 'context'].includes(field));
@@ -206,6 +203,7 @@ export function patchOf(
         createdAt,
         retryOf: event.data.retryOf ?? null,
         title: texts['title'] ?? null,
+        titles: { own: null, ledger: null, asked: texts['title'] ?? null },
         challenge: texts['challenge'] ?? null,
         context: texts['context'] ?? null,
         objectives: (parsed(texts['objectives']) as string[] | null) ?? [],
@@ -230,18 +228,18 @@ export function patchOf(
     case 'CallSucceeded': {
       const { slot, attempt, outcome } = event.data;
       const reply = texts['reply'];
+      const notes =
+        outcome.kind === 'review' ? (parsed(texts['notes']) as ReviewNotes | null) : null;
       return call(
         slot,
         attempt,
         { status: 'succeeded', repaired: event.data.repaired ?? [], ...ended(event.data) },
         {
-          outcome,
+          outcome: outcome.kind === 'review' ? withReasons(outcome, notes) : outcome,
           streamed: 1,
           ...(outcome.kind === 'opinion' ? { opinion: parsed(reply) as Opinion | null } : {}),
-          ...(outcome.kind === 'draft' ? { draft: parsed(reply) as Draft | null } : {}),
-          ...(outcome.kind === 'review'
-            ? { notes: parsed(texts['notes']) as ReviewNotes | null }
-            : {}),
+          ...(outcome.kind === 'draft' ? { draft: storedDraft(parsed(reply)) } : {}),
+          ...(outcome.kind === 'review' ? { notes } : {}),
         },
       );
     }
@@ -259,6 +257,7 @@ export function patchOf(
       const { source, scored, claims, options, notes } = event.data;
       return {
         stage: 'reviews',
+        titles: { ledger: texts['title'] ?? null },
         ledger: {
           source,
           scored,
@@ -312,7 +311,7 @@ export function patchOf(
     case 'OptimizationRestored':
       return { hidden: false };
     case 'OptimizationRenamed':
-      return { title: texts['title'] ?? null };
+      return { titles: { own: texts['title'] ?? null } };
     case 'SoftPassed':
       return {};
   }
@@ -321,7 +320,9 @@ export function patchOf(
 /** A new view; keys that the patch does not name keep their objects. */
 export function applyPatch(view: RunView, patch: RunPatch, version: number): RunView {
   if (version <= view.version) return view;
-  return { ...(merged(view, patch) as RunView), version };
+  const next = merged(view, patch) as RunView;
+  const { own, ledger, asked } = next.titles;
+  return { ...next, title: own ?? ledger ?? asked, version };
 }
 
 /** The view with how far open calls have streamed (0–100); never moves one back. */
@@ -391,6 +392,7 @@ const emptyView: RunView = {
   waitMs: 0,
   endedAt: null,
   title: null,
+  titles: { own: null, ledger: null, asked: null },
   challenge: null,
   context: null,
   objectives: [],
@@ -454,4 +456,68 @@ function ended(end: { usage: UsageRecord; costMicros: number | null; latencyMs: 
 
 function parsed(text: string | null | undefined): unknown {
   return text === null || text === undefined ? null : (JSON.parse(text) as unknown);
+}
+
+/** A review's votes with the reasons that were sealed beside them. */
+function withReasons(
+  { kind, ballot }: Extract<CallOutcome, { kind: 'review' }>,
+  notes: ReviewNotes | null,
+): CallOutcome {
+  const { reasons = {}, decisionReason = '' } = notes ?? {};
+  return {
+    kind,
+    ballot: {
+      ...ballot,
+      votes: Object.fromEntries(
+        Object.entries(ballot.votes).map(([claim, vote]) => {
+          const reason = reasons[claim];
+          return [claim, reason === undefined ? vote : { ...vote, reason }];
+        }),
+      ),
+      decision: {
+        ...ballot.decision,
+        ...(decisionReason === '' ? {} : { reason: decisionReason }),
+      },
+    },
+  };
+}
+
+/** A draft as it was sealed; those of v0.1 have one text for each step, and answer no flaws. */
+function storedDraft(sealed: unknown): WrittenDraft | null {
+  const draft = sealed as
+    | (Omit<WrittenDraft, 'next_steps'> & {
+        next_steps: readonly (WrittenDraft['next_steps'][number] | StepOfFirstVersion)[];
+      })
+    | null;
+  return (
+    draft && {
+      ...draft,
+      flaw_replies: draft.flaw_replies ?? [],
+      next_steps: draft.next_steps.map((step) =>
+        'action' in step
+          ? step
+          : {
+              action: step.text,
+              owner: 'you',
+              by_days: null,
+              measure: '',
+              stop_if: '',
+              claim_ids: step.claim_ids,
+            },
+      ),
+    }
+  );
+}
+
+type StepOfFirstVersion = { text: string; claim_ids: string[] };
+
+/** What a seat voted; null without a review. */
+export function ballotOf(view: RunView, seat: string): Ballot | null {
+  const outcome = view.calls[reviewSlot(seat)]?.outcome;
+  return outcome?.kind === 'review' ? outcome.ballot : null;
+}
+
+/** What a seat wrote in its review. */
+export function notesOf(view: RunView, seat: string): ReviewNotes | null {
+  return view.calls[reviewSlot(seat)]?.notes ?? null;
 }

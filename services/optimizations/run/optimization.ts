@@ -46,7 +46,7 @@ export type CallResult =
       repaired: readonly Repair[];
       sealed: { reply: string; shown?: string; notes?: string };
       /** The ledger's texts, for the slot `claims.*`. */
-      ledger?: string;
+      ledger?: { ledger: string; title?: string };
     }
   | { ok: false; failure: FailureClass; retryAfterMs: number | null };
 
@@ -258,7 +258,7 @@ function consequences(
         source: command.slot === claimsSlot(1) ? 'extractor' : 'second_extractor',
         scored: true,
         ...reviewDeadlines(state.schedule, command.now),
-        ...(text === undefined ? {} : { sealed: { ledger: text } }),
+        ...(text === undefined ? {} : { sealed: text }),
       },
     },
   ];
@@ -371,7 +371,7 @@ function roundOf(slot: Slot): number {
 /** As the command bus runs it. */
 export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
   name: 'optimization',
-  version: 4,
+  version: 5,
   initialState,
   decide,
   evolve,

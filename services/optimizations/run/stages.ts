@@ -2,6 +2,7 @@ import { computeScores } from '#services/optimizations/council/council.ts';
 import type { CouncilInput } from '#services/optimizations/council/council.ts';
 import { currentMetric } from '#services/optimizations/council/metric.ts';
 import type { Metric } from '#services/optimizations/council/metric.ts';
+import { undecidableOption } from './events.ts';
 import type {
   Ballot,
   ConclusionReason,
@@ -12,7 +13,7 @@ import type {
   Seat,
   Slot,
 } from './events.ts';
-import { isDead, isWaiting } from './owed.ts';
+import { isDead, isWaiting, verifiersOf } from './owed.ts';
 import {
   answersQuorum,
   answersReachable,
@@ -23,7 +24,7 @@ import type { At, OpenState, RunState } from './state.ts';
 import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
-import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
+import { claimsSlot, draftSlot, opinionSlot, reviewSlot } from './slots.ts';
 
 /**
  * The consequences of a fact: stages open and close here, and a run concludes. Pure, and called after
@@ -120,7 +121,10 @@ export function fallbackLedger(state: At<'claims'>, now: string): OptimizationEv
     type: 'ClaimsFixed',
     data: {
       claims,
-      options: state.order.map((seat, index) => ({ id: `o${index + 1}`, seats: [seat] })),
+      options: [
+        ...state.order.map((seat, index) => ({ id: `o${index + 1}`, seats: [seat] })),
+        { id: undecidableOption, seats: [] },
+      ],
       notes: [],
       source: 'fallback',
       scored: false,
@@ -261,13 +265,15 @@ function withoutSeat(
 }
 
 function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
+  // Unmerged claims give a draft nothing to cite, and the gate nothing to compare.
+  if (!state.scored) return [conclude(state, 'completed', headingWithoutDraft(state), 'no_ledger')];
   const round = state.judged + 1;
   const draft = state.calls[draftSlot(round)];
   if (draft?.dead) return failRound(state, round, 'none', [`draft_${draft.dead}`], true);
   if (draft?.outcome?.kind !== 'draft') return [];
   const { checks } = draft.outcome;
   if (!checks.passed) return failRound(state, round, 'none', checks.failed, false);
-  const verifiers = [verifySlot(round, 1), verifySlot(round, 2)];
+  const verifiers = verifiersOf(state);
   if (verifiers.some((slot) => isWaiting(state, slot))) return [];
   const verdicts = verifiers.flatMap((slot) => {
     const outcome = state.calls[slot]?.outcome;
@@ -278,7 +284,7 @@ function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
     return failRound(state, round, verified, ['contradicts_consensus'], false);
   return [
     { type: 'SynthesisJudged', data: { round, verdict: 'accept', verified, failed: [] } },
-    conclude(state, 'completed', 'recommendation', null),
+    conclude(state, 'completed', state.verdict?.heading ?? 'recommendation', null),
   ];
 }
 
@@ -306,9 +312,17 @@ export function fallBack(state: At<'synthesis'>, failed: readonly string[]): Opt
       type: 'SynthesisJudged',
       data: { round: state.judged + 1, verdict: 'fallback', verified: 'none', failed },
     },
-    conclude(state, 'completed', 'best_single_answer', 'drafts_failed'),
+    conclude(state, 'completed', headingWithoutDraft(state), 'drafts_failed'),
   ];
 }
+
+/** No majority and that it cannot be decided are findings of the vote, which need no draft. */
+function headingWithoutDraft({ verdict }: At<'synthesis'>): Heading {
+  return verdict?.heading === 'no_majority' || verdict?.heading === 'undecidable'
+    ? verdict.heading
+    : 'best_single_answer';
+}
+
 type ConclusionOutcome = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data']['outcome'];
 
 export function conclude(
@@ -328,11 +342,13 @@ export function conclude(
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
   const { price } = state;
-  const due = { price, outcome, heading, callsStarted, missing, seats, answeredUnusable };
-  const bestSeat = state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null;
+  const draftFailed = reason === 'drafts_failed' || reason === 'no_ledger';
+  const due = { price, outcome, draftFailed, callsStarted, missing, seats, answeredUnusable };
+  const bestSeat =
+    state.stage === 'synthesis' ? (state.verdict?.bestSeat ?? state.scoresOrder[0] ?? null) : null;
   return {
     type: 'RunConcluded',
-    data: { ...due, reason, bestSeat, settlement: settlement(due) },
+    data: { ...due, heading, reason, bestSeat, settlement: settlement(due) },
   };
 }
 

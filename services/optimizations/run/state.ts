@@ -1,5 +1,12 @@
 import type { FailureClass } from '#services/models/model.ts';
-import type { CallOutcome, Ledger, MissingSeat, OptimizationEvent, Slot } from './events.ts';
+import type {
+  CallOutcome,
+  Ledger,
+  MissingSeat,
+  OptimizationEvent,
+  Slot,
+  Verdict,
+} from './events.ts';
 import type { Stage } from './slots.ts';
 
 /** How an attempt ended that may be followed by another (`attempts.ts`). */
@@ -60,6 +67,10 @@ type WithOpinions = Running & {
 type WithClaims = WithOpinions & { ledger: Ledger; scored: boolean };
 type WithScores = WithClaims & {
   scoresOrder: readonly string[];
+  /** Null in a run of v0.1, whose draft chose the decision. */
+  verdict: Verdict | null;
+  /** Verifiers compare the draft with the consensus, so without one there is nothing to verify. */
+  hasConsensus: boolean;
   /** Which of the two synthesisers (0 or 1) writes each round, by round. */
   synthesizers: readonly number[];
   judged: number;
@@ -218,6 +229,8 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
         ...rest,
         stage: 'synthesis',
         scoresOrder: event.data.order,
+        verdict: event.data.verdict ?? null,
+        hasConsensus: event.data.consensus.length > 0,
         synthesizers: [0],
         judged: 0,
         hardAt: event.data.synthesisHardAt,

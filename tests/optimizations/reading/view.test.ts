@@ -6,12 +6,8 @@ import type { LedgerTexts, OptimizationEvent, Scores } from '#services/optimizat
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import {
-  costOf,
-  describeRun,
-  erased,
-  overallProgress,
-} from '#services/optimizations/reading/describe.ts';
+import { costOf, describeRun, overallProgress } from '#services/optimizations/reading/describe.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
 import {
   applyPatch,
   beginView,

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { erased } from '#services/optimizations/reading/describe.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 
 /** Longer or renamed questions show their title as the heading, and their text below. */

@@ -61,8 +61,9 @@ function doneOf({ result }: Optimization): boolean[] {
 
 /** Returns all ticks of the run as they now are. */
 function keep(runId: string, step: number, done: boolean): boolean[] {
-  const run = queryClient.setQueryData(runQuery(runId).queryKey, (known) =>
-    known && withDone(known, (index) => (index === step ? done : undefined)),
+  const run = queryClient.setQueryData(
+    runQuery(runId).queryKey,
+    (known) => known && withDone(known, (index) => (index === step ? done : undefined)),
   );
   return run ? doneOf(run) : [];
 }
@@ -72,10 +73,7 @@ export function withTicksOf(known: Optimization | undefined, run: Optimization):
   return known ? withDone(run, (index) => doneOf(known)[index]) : run;
 }
 
-function withDone(
-  run: Optimization,
-  doneAt: (index: number) => boolean | undefined,
-): Optimization {
+function withDone(run: Optimization, doneAt: (index: number) => boolean | undefined): Optimization {
   if (!run.result) return run;
   const steps = run.result.next_steps.map((step, index) => ({
     ...step,

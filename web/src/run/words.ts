@@ -60,6 +60,11 @@ export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'a
   return words[status];
 }
 
+/** "rank 2 of 7", by the reviewers' order of the answers; empty before there is one. */
+export function rankWords({ scores }: RunView, { rank }: Pick<SeatProgress, 'rank'>): string {
+  return rank === null || scores === null ? '' : `rank ${rank} of ${scores.order.length}`;
+}
+
 export function isOut(status: SeatProgress['status']): boolean {
   return ['failed', 'refused', 'timed_out', 'excluded', 'not_called'].includes(status);
 }

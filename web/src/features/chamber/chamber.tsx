@@ -145,7 +145,10 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
               <h2 id="models" className="text-xl">
                 Models
               </h2>
-              <p className="text-sm text-ink-2">Confidence is not yet calibrated.</p>
+              <p className="text-sm text-ink-2">
+                Confidence is the share of a model&apos;s claims that the others support. It
+                isn&apos;t a probability.
+              </p>
             </div>
             <Button
               tone="secondary"
@@ -171,10 +174,10 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
           </ul>
         </section>
         <div className="min-w-0 lg:col-start-2 lg:row-span-2 lg:row-start-1">
-          <BiasPanel bias={bias} userId={userId} />
+          <BiasPanel bias={bias} names={seats} userId={userId} />
         </div>
         <div className="grid min-w-0 grid-cols-1 items-start gap-6 lg:col-start-1 xl:grid-cols-2 xl:gap-4">
-          <Insights bias={bias} />
+          <Insights bias={bias} names={seats} />
           <Recommendations runId={runId} />
         </div>
       </div>

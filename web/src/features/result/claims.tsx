@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { claimText } from '#services/optimizations/reading/describe.ts';
 import { reasonsOn, seatName } from '#services/optimizations/reading/result-words.ts';
+import { claimText } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
 import { ballotOf } from '#web/run/marks.ts';

@@ -3,10 +3,8 @@ import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizati
 import {
   draftlessWords,
   headingWords,
-  missingFacts,
   missingTitle,
   seatName,
-  strongestObjection,
   tieBreakNote,
   verifiedWords,
   voteWords,
@@ -29,14 +27,16 @@ export function Outcome({ run, result }: { run: Optimization; result: RunResult 
         <h2 id="outcome" className="text-xl text-ink-2">
           {headingWords(result)}
         </h2>
-        {result.heading === 'undecidable' ? <Missing run={run} /> : null}
-        {result.heading === 'no_majority' ? null : <Sentence text={result.decision} />}
+        <Missing facts={result.missing_facts} />
+        {result.heading === 'no_majority' || result.decision === result.decision_option ? null : (
+          <Sentence text={result.decision} />
+        )}
         {sentences.map((sentence) => (
           <p key={sentence} className="max-w-prose text-ink-2">
             {sentence}
           </p>
         ))}
-        {bias === null ? null : <Objection run={run} result={result} bias={bias} />}
+        {result.heading === 'no_majority' ? null : <Objection run={run} result={result} />}
         <Tools run={run} />
       </section>
       {bias === null ? null : <Agreement bias={bias} />}
@@ -59,8 +59,7 @@ export function TieBreak({ result, option }: { result: RunResult; option: string
   );
 }
 
-function Missing({ run }: { run: Optimization }): ReactNode {
-  const facts = missingFacts(run);
+function Missing({ facts }: { facts: readonly string[] }): ReactNode {
   if (facts.length === 0) return null;
   return (
     <div className="space-y-1">
@@ -76,18 +75,14 @@ function Missing({ run }: { run: Optimization }): ReactNode {
 
 function Objection({
   run,
-  result,
-  bias,
+  result: { objection },
 }: {
   run: Optimization;
   result: RunResult;
-  bias: BiasAnalysis;
 }): ReactNode {
-  const objection = strongestObjection(result, bias);
   if (objection === null) return null;
   return (
-    // Whole among the divergences and in the minority report, so two lines are enough here.
-    <p className="line-clamp-3 max-w-prose border-s-2 border-line-strong ps-3 sm:line-clamp-2 print:line-clamp-none">
+    <p className="max-w-prose border-s-2 border-line-strong ps-3">
       <span className="font-semibold">
         Strongest objection, by {seatName(run.models, objection.seat)}:
       </span>{' '}

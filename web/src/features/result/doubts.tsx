@@ -53,9 +53,7 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
 function Divergences({ run, bias }: { run: Optimization; bias: BiasAnalysis }): ReactNode {
   return (
     <>
-      {bias.two_camps ? (
-        <p className="font-medium">The models split into two camps.</p>
-      ) : null}
+      {bias.two_camps ? <p className="font-medium">The models split into two camps.</p> : null}
       {bias.disagreement_areas.length === 0 ? (
         <p className="text-ink-2">The models didn&apos;t split on anything.</p>
       ) : (

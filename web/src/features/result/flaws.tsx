@@ -8,9 +8,7 @@ export function Flaws({ run, flaws }: { run: Optimization; flaws: readonly Flaw[
     <ul className="space-y-6">
       {flaws.map((flaw) => (
         <li key={flaw.id} className="max-w-prose space-y-2 border-s-4 border-warn ps-4">
-          <p className="font-medium">
-            About the answer of {seatName(run.models, flaw.about_seat)}
-          </p>
+          <p className="font-medium">About the answer of {seatName(run.models, flaw.about_seat)}</p>
           <ul className="space-y-2">
             {flawTexts(run, flaw).map(({ seat, text }) => (
               <li key={`${seat} ${text}`}>

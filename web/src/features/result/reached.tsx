@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { opinionOf } from '#services/optimizations/reading/describe.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';

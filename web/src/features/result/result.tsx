@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { erased, statusOf } from '#services/optimizations/reading/describe.ts';
+import { statusOf } from '#services/optimizations/reading/describe.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
 import { Question } from '#web/run/question.tsx';

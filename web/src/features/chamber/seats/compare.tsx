@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { claimText, describeSeat, opinionOf } from '#services/optimizations/reading/describe.ts';
+import { describeSeat } from '#services/optimizations/reading/describe.ts';
+import { claimText, opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
@@ -98,7 +99,7 @@ function claimRows(view: RunView): Row[] {
       const quote = claim.quotes.find((one) => one.seat === seat);
       return (
         <>
-          <p>{vote ? `${stances[vote.stance]}, ${vote.confidence}\u00a0% sure` : 'No vote'}</p>
+          <p>{vote ? `${stances[vote.stance]}, ${vote.confidence}% sure` : 'No vote'}</p>
           {quote ? <blockquote className="text-sm text-ink-2">{quote.quote}</blockquote> : null}
         </>
       );

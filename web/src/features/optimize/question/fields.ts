@@ -4,7 +4,7 @@ import {
   type Optimization,
   type StrategyId as StrategyIdSchema,
 } from '#services/optimizations/contract.ts';
-import { erased } from '#services/optimizations/reading/describe.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
 import { type ChallengeType, suggestChallengeType } from './challenge-type.ts';
 import { type Rows, rowsOf, textsOf } from './rows.ts';
 
