@@ -35,7 +35,7 @@ export function describeResult(view: RunView): RunResult | null {
     ...votesFor(scores, about),
     tie_break: tieBreak === null ? null : { option_id: tieBreak, by: 'order' },
     decision_option: about === null ? null : optionText(view, about),
-    objection: scores && about !== null ? objectionTo(view, scores, about) : null,
+    objection: scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
     missing_facts: heading === 'undecidable' ? missingFacts(view) : [],
     flaws: (scores?.flaws ?? []).map((flaw) => ({
       id: flaw.id,
@@ -112,7 +112,7 @@ function missingFacts(view: RunView): string[] {
 
 function describeOption(view: RunView, scores: Scores, id: string): OptionSide {
   const voters = scores.decision.votes[id] ?? [];
-  const proposers = view.ledger?.options[id]?.seats ?? [];
+  const proposers = proposersOf(view, id);
   const best = scores.order.find((seat) => proposers.includes(seat)) ?? null;
   const voter = scores.order.find((seat) => decisionReason(view, seat) && voters.includes(seat));
   const reason = voter === undefined ? null : decisionReason(view, voter);
@@ -127,18 +127,21 @@ function describeOption(view: RunView, scores: Scores, id: string): OptionSide {
         : voter !== undefined && reason !== null
           ? { seat: voter, text: reason }
           : null,
-    objection: objectionTo(view, scores, id),
+    objection: objectionTo(view, scores, proposers),
     settled_by: settles(view, scores, proposers),
   };
 }
 
-/**
- * A fatal flaw of one of its answers, best placed first; else a reason against one of their claims; else
- * the reason of a vote for another option.
- */
-function objectionTo(view: RunView, scores: Scores, id: string): OptionSide['objection'] {
-  const proposers = view.ledger?.options[id]?.seats ?? [];
-  const voters = scores.decision.votes[id] ?? [];
+function proposersOf(view: RunView, option: string): readonly string[] {
+  return view.ledger?.options[option]?.seats ?? [];
+}
+
+/** A fatal flaw of one of its answers, best placed first; else a reason against one of their claims. */
+function objectionTo(
+  view: RunView,
+  scores: Scores,
+  proposers: readonly string[],
+): OptionSide['objection'] {
   const answers = scores.order.filter((seat) => proposers.includes(seat));
   for (const answer of answers)
     for (const { seat } of view.seats) {
@@ -150,10 +153,6 @@ function objectionTo(view: RunView, scores: Scores, id: string): OptionSide['obj
       const text = reasonOf(view, seat, claim);
       if (text !== null && !proposers.includes(seat)) return { seat, text };
     }
-  for (const seat of scores.order) {
-    const text = voters.includes(seat) ? null : decisionReason(view, seat);
-    if (text !== null) return { seat, text };
-  }
   return null;
 }
 

@@ -1,5 +1,4 @@
 import type {
-  BiasAnalysis,
   Disagreement,
   Flaw,
   NextStep,
@@ -52,16 +51,19 @@ export function headingWords(result: Counted): string {
   }
 }
 
-/** What the heading leaves out of the vote; null when it says everything. */
-export function voteWords(result: Counted): string | null {
-  const { heading, votes_for: votes, votes_total: total } = result;
+/** The vote behind the heading; null where a run of v0.1 knows none. */
+export function voteWords(result: Counted & Pick<RunResult, 'decision_option'>): string | null {
+  const { heading, votes_for: votes, votes_total: total, decision_option: option } = result;
   if (heading === 'no_majority')
     return 'To be recommended, an option has to lead by number of models, by weight of their makers, and in every camp of reviewers. None does.';
-  if (heading === 'recommendation' || total === 0) return null;
-  const vote = `${votes} of ${models(total)}`;
-  return heading === 'undecidable'
-    ? `${vote} ${votes === 1 ? 'says' : 'say'} so${halfNote(result)}.`
-    : `${vote} voted for this option${halfNote(result)}.`;
+  if (total === 0 || option === null) return null;
+  const count = `${votes} of ${models(total)}`;
+  const named = `“${option.replace(/\.$/, '')}”`;
+  return {
+    recommendation: `They voted for ${named}.`,
+    undecidable: `${count} ${votes === 1 ? 'says' : 'say'} so${halfNote(result)}.`,
+    best_single_answer: `${count} voted for ${named}${halfNote(result)}.`,
+  }[heading];
 }
 
 function models(count: number): string {
@@ -98,17 +100,25 @@ export function verifiedWords(run: Optimization, result: RunResult): string | nu
   }[result.verified];
 }
 
-/** Whether one answer is clearly first, or why none is. */
-export function winnerWords({ clear_winner_reason: reason }: BiasAnalysis): string {
+/** Whether one answer is clearly first, or why none is; null before the reviews are counted. */
+export function winnerWords({ scores, seats, ledger }: RunView): string | null {
+  if (scores === null) return null;
+  const first = scores.order[0] ?? '';
+  const chosen = scores.verdict ? ledger?.options[scores.verdict.optionId ?? ''] : null;
+  const place = `the reviewers place the answer of ${seatName(seats, first)} clearly first`;
   return {
-    clear: 'Clear winner: the reviewers place one answer clearly first.',
+    clear:
+      chosen === null || chosen?.seats.includes(first)
+        ? `Clear winner: ${place}.`
+        : `T${place.slice(1)}, but the vote does not choose its option.`,
     tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
-    not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
+    not_enough_comparisons:
+      'Clear winner not judged: too few reviewers compared the same answers.',
     // Why copies say little stands in the note of the score.
     copies: 'Clear winner not judged.',
-  }[reason];
+  }[scores.clearWinnerReason];
 }
 
 // ── objections and divergences ──────────────────────────────────────────────────────────────────

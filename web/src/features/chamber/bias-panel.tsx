@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
-import { type Names, winnerWords } from '#services/optimizations/reading/result-words.ts';
+import type { Names } from '#services/optimizations/reading/result-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Divergence } from '#web/run/divergence.tsx';
@@ -15,10 +15,13 @@ const shownAtOnce = 2;
  */
 export function BiasPanel({
   bias,
+  winner,
   names,
   userId,
 }: {
   bias: BiasAnalysis | null;
+  /** Whether one answer is clearly first, in words. */
+  winner: string | null;
   names: Names;
   userId: string;
 }): ReactNode {
@@ -39,7 +42,7 @@ export function BiasPanel({
       }
     >
       {shown ? (
-        <Analysis bias={bias} names={names} />
+        <Analysis bias={bias} winner={winner} names={names} />
       ) : (
         <p className="text-sm text-ink-2">Hidden here only. The run measures it anyway.</p>
       )}
@@ -47,7 +50,11 @@ export function BiasPanel({
   );
 }
 
-function Analysis({ bias, names }: { bias: BiasAnalysis | null; names: Names }): ReactNode {
+function Analysis({
+  bias,
+  winner,
+  names,
+}: Pick<Parameters<typeof BiasPanel>[0], 'bias' | 'winner' | 'names'>): ReactNode {
   if (!bias) {
     return (
       <p className="text-sm text-ink-2">
@@ -61,7 +68,7 @@ function Analysis({ bias, names }: { bias: BiasAnalysis | null; names: Names }):
         score={bias.agreement_score}
         {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
       />
-      <p className="text-center text-sm text-ink-2">{winnerWords(bias)}</p>
+      <p className="text-center text-sm text-ink-2">{winner}</p>
       <Divergences areas={bias.disagreement_areas} names={names} />
       <details>
         <summary className="min-h-11 cursor-pointer py-2 font-medium text-accent">

@@ -16,6 +16,7 @@ import { Tools } from './tools.tsx';
 /** What came out, how sure the models are of it, and the best argument against it. */
 export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
   const { bias } = run.evolution;
+  const isAdvice = ['recommendation', 'best_single_answer'].includes(result.heading);
   const sentences = [
     voteWords(result),
     draftlessWords(run, result),
@@ -24,22 +25,23 @@ export function Outcome({ run, result }: { run: Optimization; result: RunResult 
   return (
     <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
       <section aria-labelledby="outcome" className="space-y-3">
-        <h2 id="outcome" className="text-xl text-ink-2">
+        <h2 id="outcome" className={isAdvice ? 'text-xl text-ink-2' : 'text-3xl'}>
           {headingWords(result)}
         </h2>
-        <Missing facts={result.missing_facts} />
-        {result.heading === 'no_majority' || result.decision === result.decision_option ? null : (
-          <Sentence text={result.decision} />
-        )}
+        {isAdvice ? <Sentence text={result.decision} /> : null}
         {sentences.map((sentence) => (
           <p key={sentence} className="max-w-prose text-ink-2">
             {sentence}
           </p>
         ))}
+        <Missing facts={result.missing_facts} />
+        {result.heading === 'undecidable' && result.decision !== result.decision_option ? (
+          <p className="max-w-prose text-lg font-medium">{result.decision}</p>
+        ) : null}
         {result.heading === 'no_majority' ? null : <Objection run={run} result={result} />}
         <Tools run={run} />
       </section>
-      {bias === null ? null : <Agreement bias={bias} />}
+      {bias === null ? null : <Agreement bias={bias} winner={winnerWords(run.council)} />}
     </div>
   );
 }
@@ -91,7 +93,7 @@ function Objection({
   );
 }
 
-function Agreement({ bias }: { bias: BiasAnalysis }): ReactNode {
+function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null }): ReactNode {
   return (
     <section aria-labelledby="agreement" className="space-y-3">
       <h2 id="agreement" className="text-center text-xl text-ink-2">
@@ -101,7 +103,7 @@ function Agreement({ bias }: { bias: BiasAnalysis }): ReactNode {
         score={bias.agreement_score}
         {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
       />
-      <p className="text-center text-sm text-ink-2">{winnerWords(bias)}</p>
+      <p className="text-center text-sm text-ink-2">{winner}</p>
     </section>
   );
 }

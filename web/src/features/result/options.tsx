@@ -13,7 +13,7 @@ export function Options({
   names: Names;
 }): ReactNode {
   return (
-    <ul className="grid grid-cols-1 gap-6 sm:grid-cols-2">
+    <ul className="grid grid-cols-1 gap-6 sm:grid-cols-[repeat(auto-fit,minmax(17rem,1fr))]">
       {options.map((option) => (
         <li
           key={option.option_id}
@@ -36,7 +36,7 @@ export function Options({
             >
               {option.objection?.text ?? 'No reviewer wrote one.'}
             </Fact>
-            <Fact title="What would settle it">{option.settled_by ?? 'No model said.'}</Fact>
+            <Fact title="What would settle it">{option.settled_by ?? 'No model named a fact.'}</Fact>
           </dl>
         </li>
       ))}
