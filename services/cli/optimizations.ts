@@ -13,7 +13,7 @@ import { printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import { streamOf } from '#services/optimizations/run/events.ts';
+import { isDraftless, streamOf } from '#services/optimizations/run/events.ts';
 
 type Check = { name: string; recorded: unknown; recomputed: unknown; equal: boolean };
 
@@ -125,7 +125,11 @@ function chargeChecks(events: readonly OptimizationEvent[]): Check[] {
   const started = events.filter((event) => event.type === 'CallStarted').length;
   return [
     compare('calls that were started', callsStarted, startedBefore(events, started)),
-    compare('settlement', concluded.data.settlement, settlement(concluded.data)),
+    compare(
+      'settlement',
+      concluded.data.settlement,
+      settlement({ ...concluded.data, draftFailed: isDraftless(concluded.data) }),
+    ),
   ];
 }
 

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { Optimization } from '#services/optimizations/contract.ts';
-import { draftTexts } from '#services/optimizations/prompts/draft.ts';
+import { statementsOf } from '#services/optimizations/prompts/draft.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { occurredAt, openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import {
@@ -138,7 +138,11 @@ describe('the example run', () => {
     ]);
     for (const { text } of draft?.sections.flatMap(({ blocks }) => blocks) ?? [])
       expect(known).toContain(text);
-    expect(draftTexts(draft!).join(' ')).not.toContain('…');
+    expect(
+      statementsOf(draft!)
+        .map(({ text }) => text)
+        .join(' '),
+    ).not.toContain('…');
   });
 
   it('the example run is at most 25 kB when compressed', () => {

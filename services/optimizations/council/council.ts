@@ -85,7 +85,7 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
     rubricMeans: Object.fromEntries(ranking.rubric),
     condorcetWinner: ranking.condorcetWinner,
     ...(copies ? { clearWinner: null, clearWinnerReason: 'copies' as const } : ranking.verdict),
-    twoCamps: ranking.camps !== null,
+    twoCamps: ranking.camps.length > 0,
     agreement: scoreAgreement(
       { ...votes, scored: input.ledger.scored, copies },
       ranking.rankAgreement,

@@ -1,5 +1,5 @@
 import type { Poll } from './agreement.ts';
-import type { Camps } from './rank-agreement.ts';
+import type { TwoCamps } from './rank-agreement.ts';
 import type { Review } from './ranking.ts';
 import { precision } from './metric.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
@@ -13,7 +13,8 @@ export type Election = {
   options: Ledger['options'];
   /** Answers, best first. */
   order: readonly string[];
-  camps: Camps | null;
+  /** Each way in which the reviewers are two camps. */
+  camps: readonly TwoCamps[];
   /** False without an extractor: then every answer is an option of its own. */
   scored: boolean;
 };
@@ -72,7 +73,7 @@ function leaders({ decision, weights, camps }: Election): string[] {
         .filter((seat) => camp.includes(seat))
         .reduce((sum, seat) => sum + (weights[seat] ?? 0), 0),
     }));
-  const counts = [heads, weighed, ...(camps ?? []).map(within)];
+  const counts = [heads, weighed, ...camps.flat().map(within)];
   return [...new Set(counts.flatMap(largest))];
 }
 

@@ -70,7 +70,7 @@ export function ledgerPrompt(
       'You keep the record of a council. You have no opinion on the matter and add none.',
       'List the distinct claims that the answers make. Claims that say the same in other words are one claim, worded neutrally; claims that contradict each other are two. Prefer what the recommendations rest on. At most 24 claims.',
       'Support each claim with one quote from every answer that makes it. A quote is copied character by character from that answer: it is compared by a program, and a quote that differs is thrown away.',
-      'List the distinct decisions that the answers recommend as options, and put each answer under exactly one. Answers which say that the question cannot be decided yet belong to the option with the id undecidable.',
+      'List the distinct decisions that the answers recommend as options, and put each answer under exactly one. Always add the option with the id undecidable: that the question cannot be decided from what was given. Answers which say so belong to it; it may have none.',
       'Give the question a title: what is to be decided, in a few words, without a full stop.',
       languageRule,
       dataRule,

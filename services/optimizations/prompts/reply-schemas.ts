@@ -266,7 +266,7 @@ export const verificationSchema = v.object({
   contradictions: list(
     v.object({
       claim_id: reference('The id of the point contradicted.'),
-      quote: text(longText, 'The words of the draft that contradict it, copied exactly.'),
+      quote: line(longText, 'The words of the draft that contradict it, copied exactly.'),
       explanation: text(500, 'Why they contradict the point.'),
     }),
     24,

@@ -398,7 +398,10 @@ function endReason(view: RunView): string | null {
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
-    drafts_failed: 'No recommendation passed its checks.',
+    drafts_failed:
+      view.conclusion?.heading === 'best_single_answer'
+        ? 'No recommendation passed its checks, so the best single answer is shown instead.'
+        : 'No recommendation passed its checks.',
     no_ledger: 'The claims of the answers could not be merged, so no recommendation was written.',
   } as const;
   return words[reason];

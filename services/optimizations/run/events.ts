@@ -521,3 +521,13 @@ export function streamOf(runId: string): string {
 export function runIdOf(streamId: string): string {
   return streamId.slice('optimization-'.length);
 }
+
+type Conclusion = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'];
+
+/** Runs of v0.1 do not say it; there only a best single answer stood for a failed draft. */
+export function isDraftless({
+  draftFailed,
+  heading,
+}: Pick<Conclusion, 'draftFailed' | 'heading'>): boolean {
+  return draftFailed ?? heading === 'best_single_answer';
+}

@@ -160,7 +160,8 @@ export function standInFor(
   return { title, question: { challenge, context }, exact: isExact(found, asked) };
 }
 
-function isExact(
+/** Whether the case's own question was asked, word for word. */
+export function isExact(
   { question }: PreparedCase,
   asked: { challenge: string | null; context: string | null },
 ): boolean {

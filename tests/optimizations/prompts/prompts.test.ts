@@ -24,9 +24,25 @@ const draft: Draft = {
   decision: 'Open on Sundays for a month.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'People walk by.', claim_ids: ['c1'] }] }],
-  next_steps: [{ text: 'Ask the regulars.', claim_ids: ['c1'] }],
+  next_steps: [
+    {
+      action: 'Ask the regulars.',
+      owner: 'you',
+      by_days: 7,
+      measure: '',
+      stop_if: '',
+      claim_ids: ['c1'],
+    },
+  ],
+  flaw_replies: [],
   dissent: [],
   uncertainties: [],
+};
+const noObjections = {
+  decision: { optionId: 'o1', heading: 'recommendation' as const },
+  flaws: [],
+  critiques: [],
+  reasons: [],
 };
 const review = (claims: readonly { id: string; text: string }[], reviewer: string, seed = 's') =>
   reviewPrompt(
@@ -43,6 +59,7 @@ describe('a prompt', () => {
     draftPrompt(
       asked,
       {
+        ...noObjections,
         claims: [
           { id: 'c1', text: 'People walk by.', importance: 2, agree: 5, disagree: 1, unsure: 1 },
         ],
@@ -138,6 +155,8 @@ describe('a draft prompt', () => {
     const { prompt } = draftPrompt(
       asked,
       {
+        ...noObjections,
+        flaws: [{ id: 'f1', texts: ['Nobody\nwalks by on Sundays.', 'The oven is old.'] }],
         claims: [],
         options: [],
         topAnswers: [],
@@ -152,6 +171,7 @@ describe('a draft prompt', () => {
     expect(prompt).toContain('Cite these consensus claims: c9.');
     expect(prompt).toContain('Open on Sundays for a month.');
     expect(prompt).toContain('c3 | for: Yes. | against: No.');
+    expect(prompt).toContain('f1 | Nobody walks by on Sundays.\nf1 | The oven is old.');
     expect(prompt).toMatch(/failed the checks/);
   });
 });

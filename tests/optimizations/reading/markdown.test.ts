@@ -12,7 +12,7 @@ describe('a run as Markdown', () => {
     expect(text).toMatch(/^# Should the agency sell a fixed offer\?\n/);
     expect(text.indexOf('## Recommendation')).toBeLessThan(text.indexOf('## Agreement'));
     expect(text).toContain('**Begin with one fixed offer for one kind of client.**');
-    expect(text).toContain('1. Write the offer down. (1)');
+    expect(text).toContain('1. Write the offer down. · Within 7 days · Measure: A client asks for it.');
     expect(text).toContain('1. The claim c1 holds.');
   });
 

@@ -14,7 +14,8 @@ import {
   patchOf,
   withStreamed,
 } from '#services/optimizations/reading/view.ts';
-import type { EventTexts, ReviewNotes, RunView } from '#services/optimizations/reading/view.ts';
+import type { EventTexts, RunView } from '#services/optimizations/reading/view.ts';
+import type { ReviewNotes } from '#services/optimizations/run/events.ts';
 import {
   after,
   allSeats,
@@ -69,7 +70,17 @@ const recommendation: Draft = {
   decision: 'Raise the price once.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'It pays.', claim_ids: ['c1'] }] }],
-  next_steps: [{ text: 'Announce it.', claim_ids: ['c1'] }],
+  next_steps: [
+    {
+      action: 'Announce it.',
+      owner: 'you',
+      by_days: 7,
+      measure: 'Clients answer.',
+      stop_if: 'Two give notice.',
+      claim_ids: ['c1'],
+    },
+  ],
+  flaw_replies: [],
   dissent: [{ claim_id: 'c2', text: 'Some would wait; a test settles it.' }],
   uncertainties: ['What competitors do.'],
 };
@@ -523,7 +534,14 @@ describe('the result of a run', () => {
     expect(described(concluded()).result).toBeNull();
     expect(described(closed()).result).toEqual({
       heading: 'recommendation',
+      option_id: 'o1',
+      votes_for: 7,
+      votes_total: 7,
+      tie_break: null,
       decision: 'Raise the price once.',
+      decision_option: 'Option o1',
+      flaws: [],
+      options: [],
       sections: recommendation.sections,
       next_steps: recommendation.next_steps,
       dissent: recommendation.dissent,
@@ -545,7 +563,7 @@ describe('the result of a run', () => {
     const script = inSynthesis()
       .given(deadline('synthesis', 'hard'))
       .given({ type: 'Close', captured: 14, refunded: 4, creditsVersion: 3 });
-    const best = viewOf(script).scores?.order[0] ?? '';
+    const best = viewOf(script).scores?.verdict?.bestSeat ?? '';
     const run = described(script);
     expect(run.result).toMatchObject({
       heading: 'best_single_answer',

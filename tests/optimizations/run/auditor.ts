@@ -66,6 +66,8 @@ export type RunAudit = {
   accepted: readonly string[] | null;
   reviewsClosed: boolean;
   rounds: number;
+  /** A draft was accepted. */
+  isWritten: boolean;
   checked: Set<number>;
   outcome: 'completed' | 'failed' | 'cancelled' | 'not_started' | null;
   heading: string | null;
@@ -244,6 +246,7 @@ export function createAuditor(): Auditor {
         requireThat(event.data.round === run.rounds + 1, 'a round judged out of order', of);
         requireThat(event.data.round <= 3, 'a round too many', of);
         run.rounds = event.data.round;
+        run.isWritten = event.data.verdict === 'accept';
         return;
       case 'RunConcluded':
         return concluded(run, event, of);
@@ -271,7 +274,7 @@ export function createAuditor(): Auditor {
     const expected = settlement({
       price: run.price,
       outcome,
-      heading,
+      draftFailed: outcome === 'completed' && !run.isWritten,
       callsStarted: calls,
       missing: run.seats.length - answered - refused,
       seats: run.seats.length,
@@ -415,6 +418,7 @@ function emptyRun(): RunAudit {
     accepted: null,
     reviewsClosed: false,
     rounds: 0,
+    isWritten: false,
     checked: new Set(),
     outcome: null,
     heading: null,

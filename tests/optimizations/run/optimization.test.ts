@@ -946,7 +946,7 @@ describe('the synthesis', () => {
       outcome: 'completed',
       heading: 'recommendation',
       reason: null,
-      bestSeat: only(run.events, 'ScoresComputed').data.order[0],
+      bestSeat: only(run.events, 'ScoresComputed').data.verdict?.bestSeat,
       // Seven opinions, the ledger, seven reviews, the draft and its two readers.
       callsStarted: 18,
       missing: 0,
@@ -1052,7 +1052,7 @@ describe('the synthesis', () => {
       outcome: 'completed',
       heading: 'best_single_answer',
       reason: 'drafts_failed',
-      bestSeat: 'I1',
+      bestSeat: 'R1',
       settlement: { kind: 'capture', capture: price, refund: 4 },
     });
   });

@@ -171,7 +171,7 @@ export function answers(
       ...(outcome.kind === 'opinion' ? { shown: 'sealed shown' } : {}),
       ...(outcome.kind === 'review' ? { notes: 'sealed notes' } : {}),
     },
-    ...(outcome.kind === 'claims' ? { ledger: 'sealed ledger' } : {}),
+    ...(outcome.kind === 'claims' ? { ledger: { ledger: 'sealed ledger' } } : {}),
   };
   return ended(slot, result, parts);
 }

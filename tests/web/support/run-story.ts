@@ -11,6 +11,7 @@ import {
   patchOf,
   type RunView,
 } from '#services/optimizations/reading/view.ts';
+import type { ReviewNotes } from '#services/optimizations/run/events.ts';
 import { noon, runId, type Script } from '#tests/optimizations/run/run-script.ts';
 
 /**
@@ -68,9 +69,9 @@ export const plainWords: Words = {
       {
         action: 'Write the offer down.',
         owner: 'you',
-        by_days: 14,
-        measure: 'Three clients have read it.',
-        stop_if: 'Nobody asks for it.',
+        by_days: 7,
+        measure: 'A client asks for it.',
+        stop_if: 'Nobody reads it.',
         claim_ids: ['c1'],
       },
     ],

@@ -1,17 +1,18 @@
 import type { CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
 import { claimStated, optionsOf } from '#services/sandbox/models/cases.ts';
 import type { Material } from './material.ts';
-import { flawedBy } from './review.ts';
 import type { Plan } from './plan.ts';
 
 type Cited = { text: string; claim_ids: string[] };
+type Step = Omit<CaseOption['draft']['next_steps'][number], 'claim_ids'> & { claim_ids: string[] };
 
 /** The writer's reply, in the shape of `draft`. */
 export type DraftReply = {
   decision: string;
   option_id: string;
   sections: { heading: string; blocks: Cited[] }[];
-  next_steps: Cited[];
+  next_steps: Step[];
+  flaw_replies: { flaw_id: string; text: string }[];
   dissent: { claim_id: string; text: string }[];
   uncertainties: string[];
 };
@@ -19,54 +20,47 @@ export type DraftReply = {
 /** What a verifier replies, in the shape of `verification`. */
 export type VerificationReply = {
   contradicts_consensus: boolean;
-  contradictions: { claim_id: string; explanation: string }[];
+  contradictions: { claim_id: string; quote: string; explanation: string }[];
 };
 
 /** The few words of the page itself. */
 const words = {
   en: {
-    flaw: 'The strongest objection, and the answer',
     agreed: 'Also agreed',
     said: 'What was said for and against it',
-    measure: 'Measure:',
-    stop: 'Stop if:',
+    weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
   },
   // cspell:disable
   de: {
-    flaw: 'Der stärkste Einwand und die Antwort',
     agreed: 'Außerdem besteht Einigkeit',
     said: 'Was dafür und dagegen spricht',
-    measure: 'Messgröße:',
-    stop: 'Abbruch, wenn:',
+    weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
   },
   // cspell:enable
 };
 
 /**
- * The draft of the option with most votes, as far as the council's claims carry it: a statement stays
- * when all of its claims were made and one of them is not contested.
+ * The draft of the option that the vote chose, as far as the council's claims carry it: a statement
+ * stays when all of its claims were made and one of them is not contested.
  */
 export function writeDraft(plan: Plan, material: Material): DraftReply {
   const { prepared } = plan;
   const ledger = ledgerOf(prepared, material);
   const say = words[prepared.language];
-  const options = material.rows('options').map(([id = '', votes = '', ...text]) => ({
+  const options = material.rows('options').map(([id = '', _votes, ...text]) => ({
     id,
-    votes: Number(votes.replace('votes ', '')),
     option: optionsOf(prepared).find(({ label }) => label === text.join(' | ')) ?? null,
     label: text.join(' | '),
   }));
-  const [winner] = options.toSorted((one, other) => other.votes - one.votes);
+  const winner = options.find(({ id }) => id === material.block('decision'));
   const option = winner?.option ?? null;
-  const argued = [
-    ...objection(plan, option, ledger, say.flaw),
-    ...(option === null ? [] : sectionsOf(option, ledger)),
-  ];
+  const argued = option === null ? [] : sectionsOf(option, ledger);
   const steps = (option?.draft.next_steps ?? []).filter(ledger.isMade);
   const used = new Set(
-    [...argued.flatMap(({ blocks }) => blocks), ...steps.map(ledger.cited)].flatMap(
-      ({ claim_ids }) => claim_ids,
-    ),
+    [
+      ...argued.flatMap(({ blocks }) => blocks),
+      ...steps.map((step) => ledger.cited({ ...step, text: '' })),
+    ].flatMap(({ claim_ids }) => claim_ids),
   );
   // An option that no case knows, of a real model, is argued with what was said.
   const due = option === null ? ledger.claims.map(({ id }) => id) : ledger.consensus;
@@ -78,9 +72,10 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
     decision: option?.draft.decision ?? winner?.label ?? '',
     option_id: winner?.id ?? '',
     sections: agreed.length === 0 ? argued : [...argued, rest],
-    next_steps: steps.map((step) => ({
-      ...ledger.cited(step),
-      text: `${step.action} ${say.measure} ${step.measure} ${say.stop} ${step.stop_if}`,
+    next_steps: steps.map((step) => ({ ...step, claim_ids: ledger.cited(step).claim_ids })),
+    flaw_replies: [...new Set(material.rows('fatal flaws').map(([id = '']) => id))].map((id) => ({
+      flaw_id: id,
+      text: answerTo(prepared, material, id) ?? say.weighed,
     })),
     dissent: dissentOf(
       ledger,
@@ -90,19 +85,13 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
   };
 }
 
-/** What two reviewers hold against the winner, and the answer. */
-function objection(
-  plan: Plan,
-  option: CaseOption | null,
-  ledger: Ledger,
-  heading: string,
-): DraftReply['sections'] {
-  if (option === null || !ledger.isMade(option.fatal_flaw)) return [];
-  if (plan.seats.filter((seat) => flawedBy(plan, seat) === option).length < 2) return [];
-  const { text, answer, claim_ids } = option.fatal_flaw;
-  return [
-    { heading, blocks: [text, answer].map((each) => ledger.cited({ text: each, claim_ids })) },
-  ];
+/** The case's answer to a flaw that reviewers raised; null to one that no case knows. */
+function answerTo(prepared: PreparedCase, material: Material, flawId: string): string | null {
+  const texts = material
+    .rows('fatal flaws')
+    .flatMap(([id, ...text]) => (id === flawId ? [text.join(' | ')] : []));
+  const about = optionsOf(prepared).find(({ fatal_flaw }) => texts.includes(fatal_flaw.text));
+  return about?.fatal_flaw.answer ?? null;
 }
 
 function sectionsOf({ draft }: CaseOption, ledger: Ledger): DraftReply['sections'] {
@@ -171,8 +160,8 @@ export function writeVerification(material: Material): VerificationReply {
     const point = readStatement(text.join(' | '));
     const opposed = statements.find((statement) => areOpposed(statement, point));
     if (opposed === undefined) return [];
-    const explanation = `The draft says "${opposed.text.trim()}", which denies this point.`;
-    return [{ claim_id: id, explanation }];
+    const quote = opposed.text.trim();
+    return [{ claim_id: id, quote, explanation: 'These words deny the point.' }];
   });
   return { contradicts_consensus: contradictions.length > 0, contradictions };
 }
