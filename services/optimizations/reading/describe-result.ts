@@ -35,7 +35,8 @@ export function describeResult(view: RunView): RunResult | null {
     ...votesFor(scores, about),
     tie_break: tieBreak === null ? null : { option_id: tieBreak, by: 'order' },
     decision_option: about === null ? null : optionText(view, about),
-    objection: scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
+    objection:
+      scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
     missing_facts: heading === 'undecidable' ? missingFacts(view) : [],
     flaws: (scores?.flaws ?? []).map((flaw) => ({
       id: flaw.id,

@@ -1,5 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
+import type { FieldsOf } from './view.ts';
 
 /** Which next steps of a result its owner has ticked off: plain rows beside the run's events. */
 
@@ -33,6 +34,10 @@ export async function tick(
 }
 
 type Tick = { runId: string; step: number; userId: string; done: boolean; now: number };
+
+/** What a recommendation says, with nothing else of the run: enough to know its steps. */
+export const draftsAlone: FieldsOf = (event) =>
+  event.type === 'CallSucceeded' && event.data.outcome.kind === 'draft' ? ['reply'] : [];
 
 /** Once the texts of the run are erased, nothing is left to tick. */
 export async function forgetTicks(client: Queryable, runId: string): Promise<void> {

@@ -3,6 +3,7 @@ import type {
   Flaw,
   NextStep,
   Optimization,
+  OptionSide,
   RunResult,
 } from '#services/optimizations/contract.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
@@ -51,6 +52,11 @@ export function headingWords(result: Counted): string {
   }
 }
 
+/** Whether the decision is advice to follow, and no tie-break or missing fact. */
+export function isAdvice({ heading }: Pick<RunResult, 'heading'>): boolean {
+  return heading === 'recommendation' || heading === 'best_single_answer';
+}
+
 /** The vote behind the heading; null where a run of v0.1 knows none. */
 export function voteWords(result: Counted & Pick<RunResult, 'decision_option'>): string | null {
   const { heading, votes_for: votes, votes_total: total, decision_option: option } = result;
@@ -85,7 +91,7 @@ export function draftlessWords(run: Optimization, result: RunResult): string | n
       : 'No text about this vote passed its checks';
   return result.seat === null
     ? `${because}, so this page is put together from the votes and the answers.`
-    : `${because}, so what follows is the answer of ${seatName(run.models, result.seat)}, unchanged.`;
+    : `${because}, so this page shows the answer of ${seatName(run.models, result.seat)}, unchanged.`;
 }
 
 /** Who checked the recommendation; null where none was written. */
@@ -114,14 +120,18 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
     tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
-    not_enough_comparisons:
-      'Clear winner not judged: too few reviewers compared the same answers.',
+    not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
     // Why copies say little stands in the note of the score.
     copies: 'Clear winner not judged.',
   }[scores.clearWinnerReason];
 }
 
 // ── objections and divergences ──────────────────────────────────────────────────────────────────
+
+/** "Strongest objection, by GPT-6.1 Terra (S1)". */
+export function objectionTitle(names: Names, { seat }: { seat: string }): string {
+  return `Strongest objection, by ${seatName(names, seat)}`;
+}
 
 export const flawsTitle = 'What two or more models call a mistake';
 
@@ -170,6 +180,28 @@ const holding: Readonly<Record<string, readonly [one: string, several: string]>>
 };
 
 // ── options and steps ───────────────────────────────────────────────────────────────────────────
+
+export const optionsTitle = 'The options side by side';
+
+/** What is known about an option that no majority decided on. */
+export function optionFacts(
+  names: Names,
+  { voters, answer, objection, settled_by: settled }: OptionSide,
+): { title: string; text: string }[] {
+  return [
+    {
+      title: voters.length === 1 ? '1 vote' : `${voters.length} votes`,
+      text: seatNames(names, voters),
+    },
+    ...(answer === null
+      ? []
+      : [{ title: `Best case for it, by ${seatName(names, answer.seat)}`, text: answer.text }]),
+    objection === null
+      ? { title: 'Strongest objection', text: 'No reviewer wrote one.' }
+      : { title: objectionTitle(names, objection), text: objection.text },
+    { title: 'What would settle it', text: settled ?? 'No model named a fact.' },
+  ];
+}
 
 export const tieBreakTitle = 'If you must decide today';
 export const tieBreakNote =

@@ -109,7 +109,7 @@ describe('the chamber', () => {
     await page.getByText('I charge $240. Should I charge *$290*?').waitFor();
     await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
     server.publish(untilReviews);
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
     await expect.poll(() => page.title()).toMatch(/^4\d % · Evolution Chamber$/);
     server.publish(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
@@ -162,7 +162,7 @@ describe('the chamber', () => {
     await page.getByText(/^Reconnecting, last update \d+ s ago$/).waitFor();
     server.publish(untilSynthesis);
     await page.getByText('Connected').waitFor();
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
     expect(server.resumed.at(-1)).toBe(`e.1.${untilStarted}`);
     server.publish(whole.facts.length);
     await page.getByText('Result ready').waitFor();
@@ -274,7 +274,7 @@ describe('the chamber', () => {
     await page.getByText('Failed to load optimization data').first().waitFor();
     broken = false;
     await page.getByText('Connected').waitFor();
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
   });
 });
 
@@ -321,7 +321,7 @@ describe('the stream of a tab', () => {
     server.publish(untilSynthesis);
     await page.clock.runFor(20_000);
     await page.clock.runFor(1_000);
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
     server.publish(whole.facts.length);
     await page.clock.runFor(6_000);
     await page.clock.runFor(1_000);
@@ -362,16 +362,13 @@ describe('the result', () => {
     await expect
       .poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts())
       .toEqual([
-        'Recommendation',
+        'Recommended by 7 of 7 models',
         'Agreement',
         'Next steps',
         'Reasons',
         'Divergences',
-        'What is uncertain',
-        'The council',
-        'Claims',
-        "Each model's answer",
-        'Cost, time and tokens',
+        "What's uncertain",
+        'How this was reached',
       ]);
     await page
       .getByText(
@@ -406,7 +403,7 @@ describe('the result', () => {
     await page.getByText('Connected').waitFor({ state: 'detached' });
     await expect.poll(() => server.resumed.length).toBeGreaterThan(0);
     server.publish(whole.facts.length);
-    await page.getByRole('heading', { name: 'Recommendation' }).waitFor();
+    await page.getByRole('heading', { name: 'Recommended by 7 of 7 models' }).waitFor();
   });
 
   it('the page of a run that was never started offers to start or cancel it', async () => {

@@ -59,7 +59,15 @@ const o2 = { optionId: 'o2', disagrees: true };
 const open = { optionId: 'undecidable' };
 const most: readonly Vote[] = [o1, o1, o1, o1, o2, o2, o1];
 const split: readonly Vote[] = [o1, o2, o1, o2, o2, open, o1];
-const unanimous: readonly Vote[] = [o1, { ...o1, flaw: true }, o1, { ...o1, flaw: true }, o1, o1, o1];
+const unanimous: readonly Vote[] = [
+  o1,
+  { ...o1, flaw: true },
+  o1,
+  { ...o1, flaw: true },
+  o1,
+  o1,
+  o1,
+];
 const unknown: readonly Vote[] = [open, open, open, open, o1, o2, open];
 const third = { optionId: 'o3' };
 /** First alone, with less than half. */
@@ -91,7 +99,10 @@ const replied = {
 };
 
 function released(): Story {
-  const lines = readFileSync(join(import.meta.dirname, '../../golden/run-completed-1.jsonl'), 'utf8');
+  const lines = readFileSync(
+    join(import.meta.dirname, '../../golden/run-completed-1.jsonl'),
+    'utf8',
+  );
   const events = lines
     .trim()
     .split('\n')

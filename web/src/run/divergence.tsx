@@ -26,7 +26,7 @@ export function Divergence({ area, names }: { area: Disagreement; names: Names }
               {side.quote === null ? null : (
                 <>
                   {' '}
-                  <q className="text-ink">{side.quote.text}</q>
+                  <span className="text-ink">“{side.quote.text}”</span>
                 </>
               )}
             </p>

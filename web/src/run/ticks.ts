@@ -1,25 +1,27 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { type Optimization, TickReply } from '#services/optimizations/contract.ts';
+import { useMemo, useState } from 'react';
+import { type NextStep, type Optimization, TickReply } from '#services/optimizations/contract.ts';
 import { write } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { queryClient } from '#web/api/query-client.ts';
 import { runQuery } from '#web/features/runs/queries.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 
-/** The ticks on a result's next steps. They are no events, so they live in the cache beside a run. */
-export type Ticks = {
-  /** By step; undefined until they are read. */
-  readonly done: readonly boolean[] | undefined;
-  /** Shows at once, and takes itself back when it could not be saved. */
-  readonly tick: (step: number, done: boolean) => void;
-  /** The last tick that could not be saved. */
-  readonly failure: { readonly step: number; readonly sentence: string } | null;
-};
+/** Ticks on a result's next steps are no events: they live in the cached copy of their run alone. */
 
-export function useTicks(runId: string): Ticks {
-  const { data: done } = useQuery({ ...runQuery(runId), select: doneOf });
-  const [failure, setFailure] = useState<Ticks['failure']>(null);
+/** The run with the ticks of its cached copy. */
+export function useTicked(run: Optimization): Optimization {
+  const { data: known } = useQuery(runQuery(run.id));
+  return useMemo(() => withTicksOf(known, run), [known, run]);
+}
+
+export function useTick(runId: string): {
+  /** Shows at once, and takes itself back when it could not be saved. */
+  tick: (step: number, done: boolean) => void;
+  /** The last tick that could not be saved. */
+  failure: { step: number; sentence: string } | null;
+} {
+  const [failure, setFailure] = useState<{ step: number; sentence: string } | null>(null);
   const { mutate } = useMutation({
     // One after the other: the last tick of a step is the one that stays.
     scope: { id: `ticks of ${runId}` },
@@ -30,8 +32,10 @@ export function useTicks(runId: string): Ticks {
         { done: isDone },
         TickReply,
       ),
-    onMutate: ({ step, done: isDone }) => {
+    onMutate: async ({ step, done: isDone }) => {
       setFailure(null);
+      // A copy that is still on its way was made before this tick.
+      await queryClient.cancelQueries({ queryKey: runQuery(runId).queryKey });
       keep(runId, step, isDone);
     },
     onSuccess: ({ index, done: isDone }) => {
@@ -45,35 +49,31 @@ export function useTicks(runId: string): Ticks {
       announce(sentence, 'assertive');
     },
   });
-  return { done, tick: (step, isDone) => mutate({ step, done: isDone }), failure };
+  return { tick: (step, isDone) => mutate({ step, done: isDone }), failure };
 }
 
 type Tick = { readonly step: number; readonly done: boolean };
 
 /** "2 of 4 done". */
-export function doneWords(done: readonly boolean[]): string {
-  return `${done.filter(Boolean).length} of ${done.length} done`;
+export function doneWords(steps: readonly Pick<NextStep, 'done'>[]): string {
+  return `${steps.filter(({ done }) => done).length} of ${steps.length} done`;
 }
 
-function doneOf({ result }: Optimization): boolean[] {
-  return (result?.next_steps ?? []).map(({ done }) => done);
-}
-
-/** Returns all ticks of the run as they now are. */
-function keep(runId: string, step: number, done: boolean): boolean[] {
+/** Returns the run's steps as they now are. */
+function keep(runId: string, step: number, done: boolean): readonly NextStep[] {
   const run = queryClient.setQueryData(
     runQuery(runId).queryKey,
     (known) => known && withDone(known, (index) => (index === step ? done : undefined)),
   );
-  return run ? doneOf(run) : [];
+  return run?.result?.next_steps ?? [];
 }
 
-/** A run that was described here, with the ticks of the copy that the server sent before. */
+/** The run with the ticks of the copy that the server sent before. */
 export function withTicksOf(known: Optimization | undefined, run: Optimization): Optimization {
-  return known ? withDone(run, (index) => doneOf(known)[index]) : run;
+  return withDone(run, (index) => known?.result?.next_steps[index]?.done);
 }
 
-function withDone(run: Optimization, doneAt: (index: number) => boolean | undefined): Optimization {
+function withDone(run: Optimization, doneAt: (step: number) => boolean | undefined): Optimization {
   if (!run.result) return run;
   const steps = run.result.next_steps.map((step, index) => ({
     ...step,

@@ -3,10 +3,12 @@ import type { Optimization, RunResult } from '#services/optimizations/contract.t
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
   flawsTitle,
+  optionsTitle,
   tieBreakOption,
   tieBreakTitle,
 } from '#services/optimizations/reading/result-words.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
+import { useTicked } from '#web/run/ticks.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
 import { type Entry, WithContents } from './contents.tsx';
@@ -20,7 +22,7 @@ import { Reached } from './reached.tsx';
 /** The page of a finished run. */
 export function Completed({ runId }: { runId: string }): ReactNode {
   const view = useRunPart(runId, (state) => state.view);
-  const run = useMemo(() => describeRun(view, serverNow()), [view]);
+  const run = useTicked(useMemo(() => describeRun(view, serverNow()), [view]));
   return <Findings run={run} />;
 }
 
@@ -70,7 +72,7 @@ function choiceOf(run: Optimization, result: RunResult): Entry[] {
       : [
           {
             id: 'options',
-            title: 'The options side by side',
+            title: optionsTitle,
             body: <Options options={result.options} names={run.models} />,
           },
         ]),

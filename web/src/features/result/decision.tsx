@@ -3,8 +3,9 @@ import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizati
 import {
   draftlessWords,
   headingWords,
+  isAdvice,
   missingTitle,
-  seatName,
+  objectionTitle,
   tieBreakNote,
   verifiedWords,
   voteWords,
@@ -16,7 +17,6 @@ import { Tools } from './tools.tsx';
 /** What came out, how sure the models are of it, and the best argument against it. */
 export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
   const { bias } = run.evolution;
-  const isAdvice = ['recommendation', 'best_single_answer'].includes(result.heading);
   const sentences = [
     voteWords(result),
     draftlessWords(run, result),
@@ -25,10 +25,10 @@ export function Outcome({ run, result }: { run: Optimization; result: RunResult 
   return (
     <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
       <section aria-labelledby="outcome" className="space-y-3">
-        <h2 id="outcome" className={isAdvice ? 'text-xl text-ink-2' : 'text-3xl'}>
+        <h2 id="outcome" className={isAdvice(result) ? 'text-xl text-ink-2' : 'text-3xl'}>
           {headingWords(result)}
         </h2>
-        {isAdvice ? <Sentence text={result.decision} /> : null}
+        {isAdvice(result) ? <Sentence text={result.decision} /> : null}
         {sentences.map((sentence) => (
           <p key={sentence} className="max-w-prose text-ink-2">
             {sentence}
@@ -85,9 +85,7 @@ function Objection({
   if (objection === null) return null;
   return (
     <p className="max-w-prose border-s-2 border-line-strong ps-3">
-      <span className="font-semibold">
-        Strongest objection, by {seatName(run.models, objection.seat)}:
-      </span>{' '}
+      <span className="font-semibold">{objectionTitle(run.models, objection)}:</span>{' '}
       {objection.text}
     </p>
   );

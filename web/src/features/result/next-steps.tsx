@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { NextStep, Optimization } from '#services/optimizations/contract.ts';
 import { stepFacts } from '#services/optimizations/reading/result-words.ts';
-import { doneWords, useTicks } from '#web/run/ticks.ts';
+import { doneWords, useTick } from '#web/run/ticks.ts';
 import { classNames } from '#web/ui/class-names.ts';
 import { FieldError } from '#web/ui/form/field.tsx';
 import { Markdown } from '#web/ui/text/markdown.tsx';
@@ -15,10 +15,10 @@ export function NextSteps({
   run: Optimization;
   steps: readonly NextStep[];
 }): ReactNode {
-  const { done, tick, failure } = useTicks(run.id);
+  const { tick, failure } = useTick(run.id);
   return (
     <>
-      <p className="text-sm text-ink-2">{done === undefined ? '' : `${doneWords(done)}.`}</p>
+      <p className="text-sm text-ink-2">{doneWords(steps)}.</p>
       <ol className="space-y-4">
         {steps.map((step, index) => (
           <Step
@@ -27,7 +27,6 @@ export function NextSteps({
             number={index + 1}
             step={step}
             endedAt={run.ended_at}
-            done={done?.[index]}
             error={failure?.step === index ? failure.sentence : null}
             onTick={(isDone) => tick(index, isDone)}
           />
@@ -41,15 +40,12 @@ function Step({
   number,
   step,
   endedAt,
-  done,
   error,
   onTick,
 }: {
   number: number;
   step: NextStep;
   endedAt: string | null;
-  /** Undefined until the ticks are read. */
-  done: boolean | undefined;
   error: string | null;
   onTick: (done: boolean) => void;
 }): ReactNode {
@@ -59,8 +55,7 @@ function Step({
       <label className="grid size-11 shrink-0 cursor-pointer place-items-center rounded-control hover:bg-sunken">
         <input
           type="checkbox"
-          checked={done ?? false}
-          disabled={done === undefined}
+          checked={step.done}
           aria-describedby={error === null ? undefined : errorId}
           onChange={(event) => onTick(event.currentTarget.checked)}
           className="size-5 accent-accent"
@@ -68,7 +63,7 @@ function Step({
         <span className="sr-only">Step {number} done</span>
       </label>
       <div className="max-w-prose min-w-0 space-y-1 pt-2">
-        <div className={classNames(done === true && 'text-ink-3 line-through')}>
+        <div className={classNames(step.done && 'text-ink-3 line-through')}>
           <Markdown text={step.action} />
         </div>
         <dl className="space-y-1 text-sm text-ink-2">

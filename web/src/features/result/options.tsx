@@ -1,8 +1,6 @@
 import type { ReactNode } from 'react';
-import type { OptionSide, Optimization } from '#services/optimizations/contract.ts';
-import { seatName, seatNames } from '#services/optimizations/reading/result-words.ts';
-
-type Names = Optimization['models'];
+import type { OptionSide } from '#services/optimizations/contract.ts';
+import { type Names, optionFacts } from '#services/optimizations/reading/result-words.ts';
 
 /** The options that no majority decided between: beside each other, on a phone below each other. */
 export function Options({
@@ -21,38 +19,15 @@ export function Options({
         >
           <h3 className="text-lg font-semibold">{option.text}</h3>
           <dl className="space-y-3">
-            <Fact title={votes(option.voters.length)}>{seatNames(names, option.voters)}</Fact>
-            {option.answer === null ? null : (
-              <Fact title={`Best answer, by ${seatName(names, option.answer.seat)}`}>
-                {option.answer.text}
-              </Fact>
-            )}
-            <Fact
-              title={
-                option.objection === null
-                  ? 'Strongest objection'
-                  : `Strongest objection, by ${seatName(names, option.objection.seat)}`
-              }
-            >
-              {option.objection?.text ?? 'No reviewer wrote one.'}
-            </Fact>
-            <Fact title="What would settle it">{option.settled_by ?? 'No model named a fact.'}</Fact>
+            {optionFacts(names, option).map(({ title, text }) => (
+              <div key={title}>
+                <dt className="text-sm text-ink-3">{title}</dt>
+                <dd>{text}</dd>
+              </div>
+            ))}
           </dl>
         </li>
       ))}
     </ul>
-  );
-}
-
-function votes(count: number): string {
-  return count === 1 ? '1 vote' : `${count} votes`;
-}
-
-function Fact({ title, children }: { title: string; children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt className="text-sm text-ink-3">{title}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

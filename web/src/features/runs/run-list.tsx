@@ -7,7 +7,13 @@ import { LinkButton } from '#web/ui/form/button.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { addressOf, type RunFilter } from './run-filter.ts';
-import { agreementWords, runCredits, runStatusTones, runStatusWords, voteShareWords } from './words.ts';
+import {
+  agreementWords,
+  runCredits,
+  runStatusTones,
+  runStatusWords,
+  voteShareWords,
+} from './words.ts';
 
 /** Runs, one row each, with a link to the chamber while running, then to the result. */
 export function RunList({
