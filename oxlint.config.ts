@@ -71,6 +71,7 @@ const browser: Ban[] = [
       '!#services/identity/refusals.ts',
       '!#services/optimizations/reading/view.ts',
       '!#services/optimizations/reading/describe.ts',
+      '!#services/optimizations/reading/texts.ts',
       '!#services/optimizations/reading/markdown.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/platform/numbers.ts',

@@ -13,7 +13,7 @@ import { printResult, required, say } from './command.ts';
 import type { CliCommand } from './command.ts';
 import type { Database } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import { isDraftless, streamOf } from '#services/optimizations/run/events.ts';
+import { hasNoDraft, streamOf } from '#services/optimizations/run/events.ts';
 
 type Check = { name: string; recorded: unknown; recomputed: unknown; equal: boolean };
 
@@ -128,7 +128,7 @@ function chargeChecks(events: readonly OptimizationEvent[]): Check[] {
     compare(
       'settlement',
       concluded.data.settlement,
-      settlement({ ...concluded.data, draftFailed: isDraftless(concluded.data) }),
+      settlement({ ...concluded.data, draftFailed: hasNoDraft(concluded.data) }),
     ),
   ];
 }

@@ -661,8 +661,12 @@ const Cited = v.object({
     v.description('Claims of this run that the text stands on'),
   ),
 });
+const OptionId = v.pipe(
+  v.string(),
+  v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),
+);
 const Flaw = v.object({
-  id: v.string(),
+  id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
   about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
   reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
   texts: v.pipe(v.array(v.string()), v.description('What each of them wrote')),
@@ -693,7 +697,7 @@ export type NextStep = v.InferOutput<typeof NextStep>;
 const SeatWords = v.object({ seat: v.string(), text: v.string() });
 
 const OptionSide = v.object({
-  option_id: v.string(),
+  option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
   answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
@@ -735,7 +739,7 @@ export const RunResult = v.object({
   votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
   votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
   tie_break: v.pipe(
-    v.nullable(v.object({ option_id: v.string(), by: v.literal('order') })),
+    v.nullable(v.object({ option_id: OptionId, by: v.literal('order') })),
     v.description(
       "Without a majority: the option to take if one must be taken today, by the reviewers' order of the answers",
     ),

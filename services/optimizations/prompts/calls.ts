@@ -1,13 +1,6 @@
 import { findsInjection, scrubOf } from './scrub.ts';
 import type { Scrub } from './scrub.ts';
-import type {
-  Ballot,
-  CallOutcome,
-  LedgerTexts,
-  Repair,
-  ReviewNotes,
-  Slot,
-} from '#services/optimizations/run/events.ts';
+import type { Ballot, ReviewNotes, Slot } from '#services/optimizations/run/events.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import { expectedReplyCharacters, ledgerPrompt, opinionPrompt, reviewPrompt } from './prompts.ts';
 import type { Challenge } from './prompts.ts';

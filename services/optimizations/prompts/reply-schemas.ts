@@ -142,7 +142,7 @@ export const claimLedgerSchema = v.object({
 });
 
 /** A vote's reason; empty where there is none, which is no reason to refuse a review. */
-const reason = (description: string) =>
+const voteReason = (description: string) =>
   v.pipe(
     v.string(),
     v.description(`${description} At most ${reasonWords} words.`),
@@ -185,7 +185,7 @@ export const reviewSchema = v.object({
         claim_id: reference('The id of a claim shown.'),
         stance: v.picklist(['agree', 'disagree', 'unsure']),
         confidence: whole(0, 100, 'How sure you are of this stance.'),
-        reason: reason(
+        reason: voteReason(
           'When you disagree: why. When you are unsure: which fact is missing. Else empty.',
         ),
       }),
@@ -197,7 +197,7 @@ export const reviewSchema = v.object({
     answer_label: reference(
       'The label of the answer that argues best for it; empty when none of those shown does.',
     ),
-    reason: reason('Why you choose this option.'),
+    reason: voteReason('Why you choose this option.'),
   }),
   injection_suspected: list(
     reference('A label.'),

@@ -1,7 +1,7 @@
 import type { OptionSide, RunResult } from '#services/optimizations/contract.ts';
 import { votedOption } from '#services/optimizations/council/verdict.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
-import { isDraftless, undecidableOption } from '#services/optimizations/run/events.ts';
+import { hasNoDraft, undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Heading, Scores, Slot } from '#services/optimizations/run/events.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import {
@@ -25,7 +25,7 @@ export function describeResult(view: RunView): RunResult | null {
   if (view.stage !== 'closed' || conclusion?.outcome !== 'completed' || !conclusion.heading)
     return null;
   const { heading } = conclusion;
-  const isWritten = !isDraftless(conclusion);
+  const isWritten = !hasNoDraft(conclusion);
   const draft = isWritten ? acceptedDraft(view) : null;
   const about = scores && (scores.verdict ? votedOption(scores) : draftedOption(view));
   const tieBreak = scores?.verdict?.tieBreak ?? null;

@@ -525,7 +525,7 @@ export function runIdOf(streamId: string): string {
 type Conclusion = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'];
 
 /** Runs of v0.1 do not say it; there only a best single answer stood for a failed draft. */
-export function isDraftless({
+export function hasNoDraft({
   draftFailed,
   heading,
 }: Pick<Conclusion, 'draftFailed' | 'heading'>): boolean {

@@ -254,7 +254,7 @@ describe('consensus points', () => {
   test.each<[string, string, boolean]>([
     ['all agree', 'aaaaaaa', true],
     ['six of seven agree', 'aaaaaad', true],
-    ['five of six who took a stance agree', 'aaaaadu', true],
+    ['four of six who took a stance agree', 'aaaaddu', false],
     ['two of seven disagree, which is a dispute', 'aaaaadd', false],
     ['four of seven agree', 'aaaaddd', false],
     ['only four took a stance', 'aaaauuu', false],
@@ -331,8 +331,8 @@ describe('the minority report', () => {
     const ballots = {
       ...input.ballots,
       S2: { ...input.ballots['S2']!, fatalFlaws: { [best]: 2 } },
-      S6: { ...input.ballots['S6']!, fatalFlaws: { [best]: 1, S1: 1 } },
-      S7: { ...input.ballots['S7']!, fatalFlaws: { S1: 1 } },
+      S6: { ...input.ballots['S6']!, fatalFlaws: { [best]: 1, S3: 1 } },
+      S7: { ...input.ballots['S7']!, fatalFlaws: { S3: 1 } },
     };
     const { minority, q } = computeScores({ ...input, ballots });
     const dissenters = ['S6', 'S7'].toSorted((one, other) => q[other]! - q[one]!);

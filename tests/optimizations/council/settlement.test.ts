@@ -148,8 +148,8 @@ describe('the settlement of a run', () => {
   test('the settlement of a run never costs more when no draft passed', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
-        const draftless = paid({ ...end, draftFailed: true });
-        expect(draftless).toBeLessThanOrEqual(paid({ ...end, draftFailed: false }));
+        const failed = paid({ ...end, draftFailed: true });
+        expect(failed).toBeLessThanOrEqual(paid({ ...end, draftFailed: false }));
       }),
     );
   });

@@ -28,12 +28,14 @@ const words = {
   en: {
     agreed: 'Also agreed',
     said: 'What was said for and against it',
+    same: 'This is the objection that was answered before, and the same holds here.',
     weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
   },
   // cspell:disable
   de: {
     agreed: 'Außerdem besteht Einigkeit',
     said: 'Was dafür und dagegen spricht',
+    same: 'Das ist der Einwand, der schon beantwortet wurde, und hier gilt dasselbe.',
     weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
   },
   // cspell:enable
@@ -73,16 +75,27 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
     option_id: winner?.id ?? '',
     sections: agreed.length === 0 ? argued : [...argued, rest],
     next_steps: steps.map((step) => ({ ...step, claim_ids: ledger.cited(step).claim_ids })),
-    flaw_replies: [...new Set(material.rows('fatal flaws').map(([id = '']) => id))].map((id) => ({
-      flaw_id: id,
-      text: answerTo(prepared, material, id) ?? say.weighed,
-    })),
+    flaw_replies: flawReplies(prepared, material, say),
     dissent: dissentOf(
       ledger,
       options.flatMap(({ option: losing }) => (losing && losing !== option ? [losing] : [])),
     ),
     uncertainties: option?.draft.uncertainties ?? [],
   };
+}
+
+/** The same flaw in a second answer is not answered in the same words again. */
+function flawReplies(
+  prepared: PreparedCase,
+  material: Material,
+  { same, weighed }: (typeof words)['en'],
+): DraftReply['flaw_replies'] {
+  const ids = [...new Set(material.rows('fatal flaws').map(([id = '']) => id))];
+  const texts = ids.map((id) => answerTo(prepared, material, id) ?? weighed);
+  return ids.map((id, index) => {
+    const text = texts[index]!;
+    return { flaw_id: id, text: texts.indexOf(text) === index ? text : same };
+  });
 }
 
 /** The case's answer to a flaw that reviewers raised; null to one that no case knows. */

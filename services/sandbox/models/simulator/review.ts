@@ -198,10 +198,7 @@ function fatalFlaws(
 }
 
 /** The option whose fatal flaw a seat names, if it names any: the winner's, or the next one's. */
-export function flawedBy(
-  { camps, fraction }: Plan,
-  { code, votes }: PlannedSeat,
-): CaseOption | null {
+function flawedBy({ camps, fraction }: Plan, { code, votes }: PlannedSeat): CaseOption | null {
   const [winner, rival] = camps;
   const target = votes === winner ? rival : winner;
   const share = votes === winner ? 0.12 : 0.5;
