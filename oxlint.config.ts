@@ -73,11 +73,12 @@ const browser: Ban[] = [
       '!#services/optimizations/reading/describe.ts',
       '!#services/optimizations/reading/texts.ts',
       '!#services/optimizations/reading/markdown.ts',
+      '!#services/optimizations/reading/result-words.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/platform/numbers.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, the view of a run, its Markdown and its notice, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, the view of a run, its words, Markdown and notice, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -163,7 +164,7 @@ const boundaries = [
     [
       'services/*/contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/reading/{view,describe,simulated}.ts',
+      'services/optimizations/reading/{view,texts,describe,result-words,simulated}.ts',
     ],
     [
       ...server,

@@ -7,7 +7,7 @@ import type {
 } from '#services/optimizations/contract.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
-  draftlessWords,
+  unwrittenWords,
   flawsTitle,
   flawTexts,
   headingWords,
@@ -91,7 +91,7 @@ function outcome(run: Optimization, result: RunResult): string[] {
   const { objection, missing_facts: missing, decision, decision_option: option } = result;
   const sentences = [
     voteWords(result),
-    draftlessWords(run, result),
+    unwrittenWords(run, result),
     verifiedWords(run, result),
   ].filter((sentence) => sentence !== null);
   const isAbout = isAdvice(result) || (result.heading === 'undecidable' && decision !== option);

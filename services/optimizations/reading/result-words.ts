@@ -81,10 +81,10 @@ function halfNote({ votes_for: votes, votes_total: total }: Counted): string {
 }
 
 /** Why a page without a checked recommendation looks as it does; null on any other. */
-export function draftlessWords(run: Optimization, result: RunResult): string | null {
+export function unwrittenWords(run: Optimization, result: RunResult): string | null {
   const end = run.council.conclusion;
-  const isDraftless = end?.draftFailed ?? result.heading === 'best_single_answer';
-  if (!isDraftless && result.seat === null) return null;
+  const isUnwritten = end?.draftFailed ?? result.heading === 'best_single_answer';
+  if (!isUnwritten && result.seat === null) return null;
   const because =
     end?.reason === 'no_ledger'
       ? 'The claims of the answers could not be merged'
@@ -96,7 +96,7 @@ export function draftlessWords(run: Optimization, result: RunResult): string | n
 
 /** Who checked the recommendation; null where none was written. */
 export function verifiedWords(run: Optimization, result: RunResult): string | null {
-  if (draftlessWords(run, result) !== null) return null;
+  if (unwrittenWords(run, result) !== null) return null;
   return {
     two: 'Two other models checked it against what the panel agreed on.',
     one: 'One other model checked it against what the panel agreed on.',
@@ -226,7 +226,7 @@ export function stepFacts(
 }
 
 /** "December 7, 2026": so many days after a moment, in UTC, so that all readers see one date. */
-export function dayAfter(at: string, days: number): string {
+function dayAfter(at: string, days: number): string {
   const day = new Date(Date.parse(at) + days * 86_400_000);
   return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(day);
 }

@@ -111,9 +111,3 @@ export function timeLeft(seconds: number | null): string | null {
   if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
   return `about ${Math.ceil(seconds / 60)} min`;
 }
-
-/** "S1", "S1 and R2", "S1, R2 and I1". */
-export function listed(items: readonly string[]): string {
-  if (items.length < 2) return items[0] ?? '';
-  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
-}

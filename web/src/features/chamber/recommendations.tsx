@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import type { Heading } from '#services/optimizations/run/events.ts';
+import type { RunResult } from '#services/optimizations/contract.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
@@ -69,7 +69,7 @@ function draftOf({ view, texts }: RunState): DraftView {
   };
 }
 
-const endNotes: Readonly<Record<Heading, string>> = {
+const endNotes: Readonly<Record<RunResult['heading'], string>> = {
   recommendation: 'This is the final recommendation.',
   no_majority: 'No option has a majority. The result compares them.',
   undecidable: "Most models say it can't be decided yet. The result lists what is missing.",

@@ -1,9 +1,7 @@
 import type { ReactNode } from 'react';
 import { reasonsOn, seatName } from '#services/optimizations/reading/result-words.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
-import { type RunView } from '#services/optimizations/reading/view.ts';
-import type { Vote } from '#services/optimizations/run/events.ts';
-import { ballotOf } from '#web/run/marks.ts';
+import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { roleColours } from '#web/run/words.ts';
 import { claimAnchor } from './cites.tsx';
 import { Part } from './section.tsx';
@@ -15,8 +13,9 @@ export function Claims({ view }: { view: RunView }): ReactNode {
   return (
     <Part title="Claims">
       <p className="text-sm text-ink-2">
-        + agrees, − disagrees, ? unsure, · didn&apos;t vote. A leading dot marks a claim from the
-        model&apos;s own answer.
+        {
+          "+ agrees, − disagrees, ? unsure, · didn't vote. A leading dot marks a claim from the model's own answer."
+        }
         {ledger.scored ? '' : " The claims couldn't be merged, so they aren't scored."}
       </p>
       <section
@@ -87,7 +86,7 @@ function ClaimRow({ id, view }: { id: string; view: RunView }): ReactNode {
       {view.seats.map((seat) => (
         <td key={seat.seat} className="px-2 py-2 text-center align-top whitespace-nowrap">
           <Stand
-            vote={ballotOf(view, seat.seat)?.votes[id] ?? null}
+            vote={voteOf(view, seat.seat, id)}
             isAuthor={claim?.authors.includes(seat.seat) ?? false}
           />
         </td>
@@ -129,7 +128,17 @@ const signs = {
   unsure: ['?', 'is unsure', 'text-ink-2'],
 } as const;
 
-function Stand({ vote, isAuthor }: { vote: Vote | null; isAuthor: boolean }): ReactNode {
+function voteOf(view: RunView, seat: string, claim: string) {
+  return ballotOf(view, seat)?.votes[claim] ?? null;
+}
+
+function Stand({
+  vote,
+  isAuthor,
+}: {
+  vote: ReturnType<typeof voteOf>;
+  isAuthor: boolean;
+}): ReactNode {
   const [sign, word, colour] =
     vote === null ? (['·', 'no vote', 'text-ink-3'] as const) : signs[vote.stance];
   return (

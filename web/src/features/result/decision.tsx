@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import {
-  draftlessWords,
+  unwrittenWords,
   headingWords,
   isAdvice,
   missingTitle,
@@ -19,7 +19,7 @@ export function Outcome({ run, result }: { run: Optimization; result: RunResult 
   const { bias } = run.evolution;
   const sentences = [
     voteWords(result),
-    draftlessWords(run, result),
+    unwrittenWords(run, result),
     verifiedWords(run, result),
   ].filter((sentence) => sentence !== null);
   return (

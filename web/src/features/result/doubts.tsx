@@ -55,7 +55,7 @@ function Divergences({ run, bias }: { run: Optimization; bias: BiasAnalysis }): 
     <>
       {bias.two_camps ? <p className="font-medium">The models split into two camps.</p> : null}
       {bias.disagreement_areas.length === 0 ? (
-        <p className="text-ink-2">The models didn&apos;t split on anything.</p>
+        <p className="text-ink-2">{"The models didn't split on anything."}</p>
       ) : (
         <ul className="grid grid-cols-1 gap-6 lg:grid-cols-2">
           {bias.disagreement_areas.map((area) => (

@@ -22,7 +22,7 @@ export function NextSteps({
       <ol className="space-y-4">
         {steps.map((step, index) => (
           <Step
-            // oxlint-disable-next-line react/no-array-index-key -- a step is known by its place
+            // A step is known by its place.
             key={index}
             number={index + 1}
             step={step}

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
 import { claimText, opinionOf } from '#services/optimizations/reading/texts.ts';
-import { type RunView } from '#services/optimizations/reading/view.ts';
+import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
 import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
-import { ballotOf, seatDollars } from '#web/run/marks.ts';
-import { listed } from '#web/run/words.ts';
+import { seatDollars } from '#web/run/marks.ts';
+import { listed } from '#services/optimizations/reading/result-words.ts';
 
 /** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({
