@@ -12,9 +12,11 @@ import {
   flawTexts,
   headingWords,
   isAdvice,
+  minorityFlaws,
   missingTitle,
   objectionTitle,
   optionFacts,
+  openPoints,
   optionsTitle,
   replyWords,
   seatName,
@@ -23,6 +25,7 @@ import {
   sideWords,
   stanceWord,
   stepFacts,
+  stepsTitle,
   tieBreakNote,
   tieBreakOption,
   tieBreakTitle,
@@ -66,7 +69,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
       ),
     ),
     list(
-      '### Next steps',
+      `### ${stepsTitle(result)}`,
       result.next_steps.map((step, index) => {
         const facts = stepFacts(step, run.ended_at).map(({ label, text }) => `${label}: ${text}`);
         const line = [step.action, ...facts].map(escapeMarkdown).join(' · ');
@@ -143,7 +146,6 @@ function tieBreak(result: RunResult): string {
 
 function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): string[] {
   const { minority_report: report } = bias;
-  const open = [...result.uncertainties, ...bias.uncertainty_factors.map(({ text }) => text)];
   return [
     list(
       '### Consensus points',
@@ -157,13 +159,13 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
       ? ''
       : part('### Minority report', [
           escapeMarkdown(`${seatName(run.models, report.seat)} disagrees: ${report.position}`),
-          ...report.flaws.map(({ seat, text }) =>
+          ...minorityFlaws(result, report).map(({ seat, text }) =>
             escapeMarkdown(
               `Objection to the top answer, from ${seatName(run.models, seat)}: ${text}`,
             ),
           ),
         ]),
-    list("### What's uncertain", [...new Set(open)].map(bullet)),
+    list("### What's uncertain", openPoints(result, bias).map(bullet)),
   ];
 }
 
@@ -175,7 +177,7 @@ function divergence(
     `- **${escapeMarkdown(text)}**`,
     ...sides.map((side) => {
       const quote = side.quote === null ? '' : ` “${side.quote.text}”`;
-      const words = `${stanceWord(side.stance)}, ${seatNames(names, side.seats)}. ${sideWords(names, about, side)}${quote}`;
+      const words = `${stanceWord(side.stance)}: ${seatNames(names, side.seats)}. ${sideWords(names, about, side)}${quote}`;
       return `  - ${escapeMarkdown(words)}`;
     }),
     ...(settled === null ? [] : [`  - ${escapeMarkdown(`${settledTitle}: ${settled}`)}`]),

@@ -1,4 +1,5 @@
 import type {
+  BiasAnalysis,
   Disagreement,
   Flaw,
   NextStep,
@@ -61,7 +62,7 @@ export function isAdvice({ heading }: Pick<RunResult, 'heading'>): boolean {
 export function voteWords(result: Counted & Pick<RunResult, 'decision_option'>): string | null {
   const { heading, votes_for: votes, votes_total: total, decision_option: option } = result;
   if (heading === 'no_majority')
-    return 'To be recommended, an option has to lead by number of models, by weight of their makers, and in every camp of reviewers. None does.';
+    return 'A recommended option leads in three counts: by models, by makers (models of one maker weigh less), and in each camp of reviewers. No option leads in all three.';
   if (total === 0 || option === null) return null;
   const count = `${votes} of ${models(total)}`;
   const named = `“${option.replace(/\.$/, '')}”`;
@@ -212,6 +213,11 @@ export function tieBreakOption({ tie_break: chosen, options }: RunResult): strin
   return options.find(({ option_id: id }) => id === chosen?.option_id)?.text ?? null;
 }
 
+/** Without a majority the steps belong to the option of the tie-break. */
+export function stepsTitle({ heading }: Pick<RunResult, 'heading'>): string {
+  return heading === 'no_majority' ? 'Next steps, if you decide today' : 'Next steps';
+}
+
 /** Everything about a step but its action, each with its label. */
 export function stepFacts(
   { owner, by_days: days, measure, stop_if: stop }: NextStep,
@@ -232,6 +238,23 @@ function dayAfter(at: string, days: number): string {
 }
 
 export const missingTitle = 'What is missing';
+
+/** What nobody knows. Facts that are listed as missing already are left out. */
+export function openPoints(result: RunResult, bias: BiasAnalysis): string[] {
+  const factors = bias.uncertainty_factors.filter(
+    ({ kind }) => kind !== 'missing_info' || result.missing_facts.length === 0,
+  );
+  return [...new Set([...result.uncertainties, ...factors.map(({ text }) => text)])];
+}
+
+/** What the minority has against the top answer, unless it is listed among the mistakes. */
+export function minorityFlaws(
+  { flaws }: RunResult,
+  report: NonNullable<BiasAnalysis['minority_report']>,
+): { seat: string; text: string }[] {
+  const listedOnes = new Set(flaws.flatMap(({ texts }) => texts));
+  return report.flaws.filter(({ text }) => !listedOnes.has(text));
+}
 
 /** What seats wrote with their votes on a claim, in the order of the panel. */
 export function reasonsOn(

@@ -17,7 +17,7 @@ import { launchBrowser } from '#tests/web/support/browser.ts';
 import { faultsInEveryLook, violations } from '#tests/web/support/member-site.ts';
 import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
-import { member, problem, serveSite, type Site } from '#tests/web/support/site.ts';
+import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -381,6 +381,37 @@ describe('the result', () => {
     await page.getByRole('link', { name: 'c2' }).first().click();
     expect(new URL(page.url()).hash).toBe('#claim-c2');
     await expect.poll(() => page.locator('#claim-c2').isVisible()).toBe(true);
+  });
+
+  it('a step is ticked by keyboard and stays ticked; a tick that was not saved is taken back', async () => {
+    const run = whole.copy();
+    let done = false;
+    let isFailing = false;
+    site.answer((call) => {
+      if (call.method === 'PUT') {
+        if (isFailing) return problem(503, 'busy', 'The server is busy.');
+        ({ done } = call.body as { done: boolean });
+        return ok({ index: 0, done });
+      }
+      if (call.path !== `/api/optimizations/${runId}`) return member(call);
+      const steps = run.result!.next_steps.map((step) => ({ ...step, done }));
+      return ok({ ...run, result: { ...run.result!, next_steps: steps } });
+    });
+    const page = await open(`/optimizations/${runId}`);
+    const box = page.getByRole('checkbox', { name: 'Step 1 done' });
+    const isTicked = () => box.isChecked();
+    await box.press('Space');
+    await page.locator('output').getByText('Saved. 1 of 1 done.').waitFor();
+    await expect.poll(isTicked).toBe(true);
+    await page.reload();
+    await page.getByText('1 of 1 done.', { exact: true }).waitFor();
+    await expect.poll(isTicked).toBe(true);
+    isFailing = true;
+    await box.press('Space');
+    await page.getByRole('alert').getByText("We couldn't save step 1.").waitFor();
+    await expect.poll(isTicked).toBe(true);
+    await expect.poll(() => box.evaluate((input) => input === document.activeElement)).toBe(true);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('the result can be copied and downloaded as Markdown, and downloaded as JSON', async () => {

@@ -4,6 +4,7 @@ import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
   flawsTitle,
   optionsTitle,
+  stepsTitle,
   tieBreakOption,
   tieBreakTitle,
 } from '#services/optimizations/reading/result-words.ts';
@@ -49,7 +50,7 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
           : [
               {
                 id: 'next-steps',
-                title: 'Next steps',
+                title: stepsTitle(result),
                 body: <NextSteps run={run} steps={result.next_steps} />,
               },
             ]),

@@ -31,7 +31,7 @@ export function WithContents({
             <li key={id}>
               <a
                 href={`#${id}`}
-                className="flex min-h-9 items-center ps-4 text-ink-2 hover:text-ink hover:underline"
+                className="block py-1.5 ps-4 text-ink-2 hover:text-ink hover:underline"
               >
                 {title}
               </a>

@@ -1,6 +1,10 @@
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
-import { seatName } from '#services/optimizations/reading/result-words.ts';
+import {
+  minorityFlaws,
+  openPoints,
+  seatName,
+} from '#services/optimizations/reading/result-words.ts';
 import { Divergence, Objections } from '#web/run/divergence.tsx';
 import { Cites } from './cites.tsx';
 import type { Entry } from './contents.tsx';
@@ -8,7 +12,7 @@ import type { Entry } from './contents.tsx';
 /** What divides the models, who disagrees with the result, and what nobody knows. */
 export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysis): Entry[] {
   const report = bias.minority_report;
-  const open = [...result.uncertainties, ...bias.uncertainty_factors.map((factor) => factor.text)];
+  const open = openPoints(result, bias);
   return [
     {
       id: 'divergences',
@@ -27,7 +31,10 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
                   <span className="font-semibold">{seatName(run.models, report.seat)}</span>{' '}
                   disagrees: {report.position}
                 </p>
-                <Objections report={report} names={run.models} />
+                <Objections
+                  report={{ ...report, flaws: minorityFlaws(result, report) }}
+                  names={run.models}
+                />
               </div>
             ),
           },
@@ -40,7 +47,7 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
             title: "What's uncertain",
             body: (
               <ul className="max-w-prose list-disc space-y-1 ps-5 marker:text-ink-3">
-                {[...new Set(open)].map((text) => (
+                {open.map((text) => (
                   <li key={text}>{text}</li>
                 ))}
               </ul>
