@@ -16,6 +16,7 @@ import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 import { faultsInEveryLook, violations } from '#tests/web/support/member-site.ts';
 import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
+import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
 
@@ -344,8 +345,12 @@ describe('the result', () => {
     return { page, server };
   }
 
-  it('the result passes axe and fits every window, light and dark', async () => {
-    const { page } = await read(whole, whole.facts.length);
+  it.each([
+    ['with advice', whole],
+    ['without a majority', resultStories.split],
+    ['that cannot be decided', resultStories.undecidable],
+  ])('the result %s passes axe and fits every window, light and dark', async (_kind, story) => {
+    const { page } = await read(story);
     await page.getByRole('heading', { name: 'Next steps' }).waitFor();
     // Folded parts are checked as well.
     await page.evaluate(() => {

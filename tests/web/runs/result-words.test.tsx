@@ -76,7 +76,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
   split: {
     says: [
       'No majority',
-      'an option has to lead by number of models',
+      'A recommended option leads in three counts',
       'The options side by side',
       'The option o2',
       '3 votes',
