@@ -76,11 +76,12 @@ const browser: Ban[] = [
       '!#services/optimizations/reading/texts.ts',
       '!#services/optimizations/reading/duration-words.ts',
       '!#services/optimizations/reading/markdown.ts',
+      '!#services/optimizations/reading/result-words.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/platform/numbers.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its Markdown and its notice, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, Markdown and notice, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -166,7 +167,7 @@ const boundaries = [
     [
       'services/*/contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/reading/{view,describe,degraded,duration-words,simulated}.ts',
+      'services/optimizations/reading/{view,texts,describe,degraded,duration-words,result-words,simulated}.ts',
     ],
     [
       ...server,

@@ -19,6 +19,7 @@ import { runFacts } from '#services/optimizations/reading/facts.ts';
 import { listRuns } from '#services/optimizations/reading/list.ts';
 import { createReadRun, withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { withTicks } from '#services/optimizations/reading/next-steps.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import { perProcess } from '#services/platform/limits.ts';
 import type { Core } from '#services/core.ts';
@@ -94,7 +95,7 @@ export async function openLiveView(
     return {
       balance,
       runs: page.data,
-      ...(view ? { run: describeRun(view, clock()) } : {}),
+      ...(view ? { run: await withTicks(client, describeRun(view, clock())) } : {}),
     };
   };
   return {

@@ -6,6 +6,7 @@ import { callerHeader, createEntrance } from '#services/live/socket/entrance.ts'
 import { openSockets } from '#services/live/socket/socketio.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { withTicks } from '#services/optimizations/reading/next-steps.ts';
 import { cancelRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
@@ -38,7 +39,7 @@ export function createSocketPort(
     async readRun(runId) {
       const run = await core.readRun(runId);
       if (run === null || run.view.hidden) return null;
-      return describeRun(await withProgress(pool, run.view), clock());
+      return withTicks(pool, describeRun(await withProgress(pool, run.view), clock()));
     },
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),

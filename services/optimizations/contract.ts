@@ -764,21 +764,24 @@ const NextStep = v.object({
   ),
   measure: v.pipe(v.string(), v.description('How one knows that it works; empty in runs of v0.1')),
   stop_if: v.pipe(v.string(), v.description('When to stop; empty in runs of v0.1')),
+  done: v.pipe(
+    v.boolean(),
+    v.description('Ticked off with `PUT /optimizations/{id}/next-steps/{index}`'),
+  ),
   claim_ids: Cited.entries.claim_ids,
 });
 export type NextStep = v.InferOutput<typeof NextStep>;
+
+const SeatWords = v.object({ seat: v.string(), text: v.string() });
 
 const OptionSide = v.object({
   option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
-  answer: v.pipe(
-    v.nullable(v.object({ seat: v.string(), text: v.string() })),
-    v.description('The best answer for it, in one sentence'),
-  ),
+  answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
-    v.nullable(v.object({ seat: v.string(), text: v.string() })),
-    v.description('The strongest objection to it; null when no reviewer wrote one'),
+    v.nullable(SeatWords),
+    v.description('The strongest objection to it; null when no model wrote one'),
   ),
   settled_by: v.pipe(
     v.nullable(v.string()),
@@ -786,6 +789,19 @@ const OptionSide = v.object({
   ),
 });
 export type OptionSide = v.InferOutput<typeof OptionSide>;
+
+const StepNumber = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,9}$/, 'Not the number of a step'),
+  v.transform(Number),
+  v.metadata({ wire: { type: 'integer', minimum: 0 } } satisfies Wire),
+  v.description('The place of the step in `result.next_steps`, from 0'),
+);
+
+export const TickRequest = v.strictObject({
+  done: v.boolean('Say whether the step is done'),
+});
+export const TickReply = v.object({ index: v.number(), done: v.boolean() });
 
 export const RunResult = v.object({
   heading: v.pipe(
@@ -808,6 +824,14 @@ export const RunResult = v.object({
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
+  objection: v.pipe(
+    v.nullable(SeatWords),
+    v.description('The strongest objection to it; null when no model wrote one'),
+  ),
+  missing_facts: v.pipe(
+    v.array(v.string()),
+    v.description('What keeps the question from being decided; empty unless it is `undecidable`'),
+  ),
   flaws: v.pipe(
     v.array(Flaw),
     v.description(
@@ -1006,6 +1030,17 @@ export const optimizationEndpoints = {
     reply: Optimization,
     refuses: [409, 503],
     idempotencyKey: 'optional',
+  },
+  'PUT /optimizations/{id}/next-steps/{index}': {
+    summary: 'Tick off a next step of a result',
+    description:
+      'Or take the tick back. A repeat changes nothing. A run without a result is refused with 409 `no-result`; a step that it does not have is 404.',
+    access: 'person',
+    path: v.object({ id: RunId, index: StepNumber }),
+    body: TickRequest,
+    status: 200,
+    reply: TickReply,
+    refuses: [409],
   },
   'POST /optimizations/{id}/process': {
     summary: 'Start a run',

@@ -4,6 +4,7 @@ import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -18,6 +19,7 @@ import type { CreateDependencies } from './create.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
 import { promptCharacters } from './panel.ts';
+import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
 import { withProgress } from './reading/read-run.ts';
 import type { OpenRun, ReadRun, ReadState } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
@@ -106,7 +108,7 @@ export function optimizationRoutes(
       'GET /optimizations/{id}': async ({ userId, path }) => {
         await ownRun(dependencies, userId, path.id);
         const run = await openRun(dependencies, path.id);
-        return describeRun(await withProgress(pool, run.view), clock());
+        return withTicks(pool, describeRun(await withProgress(pool, run.view), clock()));
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);
@@ -148,6 +150,17 @@ export function optimizationRoutes(
             return detail(dependencies, runId);
           },
         };
+      },
+      'PUT /optimizations/{id}/next-steps/{index}': async ({ userId, path, body }) => {
+        const { id: runId, index: step } = path;
+        await ownRun(dependencies, userId, runId);
+        await takeTurn(userId);
+        const { view } = await openRun(dependencies, runId, () => draftsAlone);
+        const { result } = describeRun(view, clock());
+        if (result === null) throw new Problem('no-result', 'This run has no result.');
+        if (result.next_steps[step] === undefined) throw notFound('There is no such step.');
+        await tick(pool, { runId, step, userId, done: body.done, now: clock() });
+        return { index: step, done: body.done };
       },
       'POST /optimizations/{id}/process': async ({ userId, path }) => {
         const state = await ownRun(dependencies, userId, path.id);
@@ -245,11 +258,11 @@ async function ownRun(
 const noSuchRun = () => notFound('Failed to get optimization');
 
 async function detail(
-  dependencies: Pick<OptimizationRouteDependencies, 'readRun' | 'clock'>,
+  dependencies: Pick<OptimizationRouteDependencies, 'readRun' | 'clock' | 'pool'>,
   runId: string,
 ): Promise<Optimization> {
   const { view } = await openRun(dependencies, runId);
-  return describeRun(view, dependencies.clock());
+  return withTicks(dependencies.pool, describeRun(view, dependencies.clock()));
 }
 
 async function openRun(

@@ -23,6 +23,7 @@ import {
   CheckRequest,
   EstimateRequest,
   RenameRequest,
+  TickRequest,
 } from '#services/optimizations/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
@@ -494,6 +495,11 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   },
   'DELETE /api/optimizations/:id': ownRun(200, (id) => `/optimizations/${id}`),
   'POST /api/optimizations/:id/restore': ownRun(200, (id) => `/optimizations/${id}/restore`),
+  // The run was not started, so it has no steps to tick.
+  'PUT /api/optimizations/:id/next-steps/:index': {
+    ...ownRun(409, (id) => `/optimizations/${id}/next-steps/0`, { done: true }),
+    schema: TickRequest,
+  },
   'POST /api/optimizations/:id/process': ownRun(202, (id) => `/optimizations/${id}/process`),
   'POST /api/optimizations/:id/cancel': ownRun(202, (id) => `/optimizations/${id}/cancel`),
   'GET /api/stream': ownRun(200, (id) => `/stream?optimization=${id}`),

@@ -59,6 +59,7 @@ const rights: Readonly<Record<string, string>> = {
   live_text: changes,
   mail: changes,
   model_costs: changes,
+  next_step_done: changes,
   plan: changes,
   process_heartbeat: changes,
   projection_checkpoint: changes,

@@ -282,6 +282,12 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     without: { user_id: whose },
     order: 'used_at, run_id',
   },
+  next_step_done: {
+    as: 'next_steps_done',
+    columns: ['run_id', 'step', 'done_at'],
+    without: { user_id: whose },
+    order: 'done_at, run_id, step',
+  },
   stripe_customer: {
     as: 'payment_customer',
     columns: ['customer_id', 'created_at'],

@@ -5,6 +5,7 @@ import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { describeRun } from './describe.ts';
+import { withTicks } from './next-steps.ts';
 import { foldRun, occurredAt, openTexts, runEventOf } from './read-run.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
@@ -55,7 +56,7 @@ export function runExport(dependencies: RunExportDependencies): ExportPart {
 }
 
 async function* runRows(
-  { readStream, sealer, clock }: RunExportDependencies,
+  { pool, readStream, sealer, clock }: RunExportDependencies,
   runId: string,
 ): AsyncGenerator<readonly [string, ExportRow]> {
   const { events } = await readStream(streamOf(runId));
@@ -71,7 +72,7 @@ async function* runRows(
   );
   if (!run) return;
   const { view } = run;
-  const described = describeRun(view, clock());
+  const described = await withTicks(pool, describeRun(view, clock()));
   yield [
     'runs',
     {
