@@ -107,7 +107,9 @@ async function dangers(page: Page): Promise<string[]> {
     );
     const links = [...(main?.querySelectorAll('a[href]') ?? [])].filter((link) => {
       const href = link.getAttribute('href') ?? '';
-      const isOurs = /^(\/(optimization|dashboard|credits|evolution|recipes)|#claim-)/.test(href);
+      const isOurs = /^(\/(optimization|dashboard|credits|evolution|recipes|method)|#claim-)/.test(
+        href,
+      );
       const isHardened =
         href.startsWith('https://') &&
         link.getAttribute('rel') === 'noopener noreferrer nofollow' &&
