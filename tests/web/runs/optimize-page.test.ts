@@ -58,6 +58,7 @@ function run(change: object = {}): Reply {
       bias: null,
     },
     result: null,
+    degraded: null,
     ended_because: null,
     stand_in: null,
     council: {},
