@@ -60,6 +60,7 @@ function run(change: object = {}): Reply {
       bias: null,
     },
     result: null,
+    degraded: null,
     ended_because: null,
     stand_in: null,
     council: {},
@@ -193,7 +194,7 @@ describe('the estimate', () => {
     await page.clock.runFor(499);
     expect(calls('/api/optimizations/estimate')).toEqual([]);
     await page.clock.resume();
-    await page.getByText('$0.021 for the models, about 30 s (usually under 45)').waitFor();
+    await page.getByText('$0.021 for the models, about 30s (usually under 45s)').waitFor();
     expect(calls('/api/optimizations/estimate').map(({ body }) => body)).toEqual([
       {
         strategy: 'balanced',
