@@ -1,3 +1,4 @@
+// cspell:ignoreRegExp /'[abcu]{7}'/g
 import { describe, expect, test } from 'vitest';
 import { flawsOf, verdictOf } from '#services/optimizations/council/verdict.ts';
 import type { Election } from '#services/optimizations/council/verdict.ts';

@@ -5,7 +5,7 @@ import { braidOf } from '#web/run/braid-view.ts';
 import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Costs } from './costs.tsx';
-import { Part } from './section.tsx';
+import { Part } from '#web/features/result/section.tsx';
 
 /** The votes, the answers and the costs behind a result. */
 export function Reached({ run }: { run: Optimization }): ReactNode {
