@@ -127,6 +127,8 @@ async function checkOnce(
   if (checker.hasLanes && (await isLaneTaken(dependencies.pool, provider))) return skippedCheck;
   const place = desk.enter(provider, checker.hasLanes ? 1 : checksAtOnce);
   if (place === null) return skippedCheck;
+  const closeWhenLate = () => desk.close(provider);
+  time.signal.addEventListener('abort', closeWhenLate);
   try {
     const found = await verdictOf(dependencies, checker, asked, time);
     if (found.ok) return found.value;
@@ -134,6 +136,7 @@ async function checkOnce(
     if (!(error instanceof ModelFailure)) throw error;
     if (passing.has(error.failure)) desk.close(provider);
   } finally {
+    time.signal.removeEventListener('abort', closeWhenLate);
     place.leave();
   }
   return skippedCheck;
@@ -149,7 +152,6 @@ const passing: ReadonlySet<ModelFailure['failure']> = new Set([
   'unavailable',
   'connection',
   'silent',
-  'aborted',
 ]);
 
 // ── who may call ────────────────────────────────────────────────────────────────────────────────
