@@ -13,6 +13,8 @@ import { optimizationEndpoints } from './contract.ts';
 import type { Optimization } from './contract.ts';
 import { createCommand, describeStrategies, estimate } from './create.ts';
 import type { CreateDependencies } from './create.ts';
+import type { FileReader } from './files/reader.ts';
+import { readUpload } from './files/upload.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
 import { withProgress } from './reading/read-run.ts';
@@ -36,6 +38,7 @@ export type OptimizationRouteDependencies = CreateDependencies &
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
     sealer: Sealer;
     rateLimits: RateLimits;
+    files: FileReader;
   };
 
 export function optimizationRoutes(
@@ -54,6 +57,10 @@ export function optimizationRoutes(
       'GET /optimizations/strategies': async ({ query }) => ({
         strategies: await describeStrategies(dependencies, query.allow_simulated === 'true'),
       }),
+      'POST /optimizations/files': async ({ context, userId }) => {
+        await rateLimits.take('files', userId, { userId });
+        return readUpload(context, dependencies.files);
+      },
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),
       }),
