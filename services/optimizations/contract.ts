@@ -105,7 +105,7 @@ const AllowSimulated = v.pipe(
 );
 
 /** A file as the models read it: its name and its text, without its format. */
-const AttachedFile = v.object({
+const AttachedFile = v.strictObject({
   name: v.pipe(
     v.string('Give the file a name'),
     v.trim(),
@@ -200,6 +200,17 @@ export type CreateOptimizationRequest = v.InferOutput<typeof CreateOptimizationR
 export function charactersOf(files: readonly { text: string }[]): number {
   return files.reduce((sum, { text }) => sum + text.length, 0);
 }
+
+/** The characters of texts, in writing of which four make about a token. */
+export function promptCharacters(...texts: readonly string[]): number {
+  const text = texts.join('');
+  const dense = text.match(denseWriting)?.length ?? 0;
+  return text.length + (charactersPerToken - 1) * dense;
+}
+
+/** Writing of which a character is about a token. */
+const denseWriting = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/gu;
+const charactersPerToken = 4;
 
 /** `POST /optimizations/files`. */
 export const ReadFileReply = v.object({

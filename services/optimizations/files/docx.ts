@@ -1,6 +1,6 @@
 import { unzipSync } from 'fflate';
 import { decodeText } from './decode.ts';
-import type { Unreadable } from './read.ts';
+import type { Unreadable } from './outcome.ts';
 
 /**
  * The text of a Word file: paragraphs, lists, tables and notes. Nothing in it is run or fetched, no
@@ -24,7 +24,10 @@ export function readDocx(
   // Word writes no document type; one that declares entities could grow without end.
   if (xml.some((part) => /<!DOCTYPE/i.test(part))) return { unreadable: 'damaged' };
   const text = xml.map(textOf).join('\n\n');
-  return { text: text.replace(/[ \t]+$/gm, '').replace(/\n{3,}/g, '\n\n'), hasMacros: found.hasMacros };
+  return {
+    text: text.replace(/[ \t]+$/gm, '').replace(/\n{3,}/g, '\n\n'),
+    hasMacros: found.hasMacros,
+  };
 }
 
 /** Of all parts that are read, unpacked. */
@@ -47,7 +50,10 @@ function parts(bytes: Uint8Array, names: readonly string[]): Parts | { unreadabl
       },
     });
     if (left < 0) return { unreadable: 'too_much' };
-    const xml = Object.entries(unpacked).map(([name, part]) => [name, decodeText(part)?.text ?? '']);
+    const xml = Object.entries(unpacked).map(([name, part]) => [
+      name,
+      decodeText(part)?.text ?? '',
+    ]);
     return { xml: Object.fromEntries(xml) as Record<string, string>, hasMacros };
   } catch {
     // The library has no error class; any error means an archive that cannot be read.

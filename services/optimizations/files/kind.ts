@@ -20,7 +20,9 @@ const kinds: ReadonlyMap<string, FileKind> = new Map([
 export function kindOf(name: string, bytes: Buffer): FileKind {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   if (/^do[ct]m$/.test(ending))
-    throw notAccepted('Word files with macros are not accepted. Save it as .docx and add it again.');
+    throw notAccepted(
+      'Word files with macros are not accepted. Save it as .docx and add it again.',
+    );
   if (ending === 'doc')
     throw notAccepted('Old Word files are not accepted. Save it as .docx and add it again.');
   const kind = kinds.get(ending);
@@ -58,6 +60,6 @@ function words(content: Content): string {
   }[content ?? 'none'];
 }
 
-export function notAccepted(message: string): Problem {
+function notAccepted(message: string): Problem {
   return new Problem('file-not-accepted', message, { errors: [{ field: 'file', message }] });
 }

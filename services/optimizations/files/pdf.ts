@@ -1,6 +1,6 @@
 import { getResolvedPDFJS } from 'unpdf';
 import type { PDFPageProxy } from 'unpdf/pdfjs';
-import type { Unreadable } from './read.ts';
+import type { Unreadable } from './outcome.ts';
 
 export type ReadPdf = { text: string; pagesRead: number; pages: number };
 

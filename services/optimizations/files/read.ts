@@ -1,35 +1,12 @@
-import * as v from 'valibot';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import { decodeText } from './decode.ts';
 import { readDocx } from './docx.ts';
 import type { FileKind } from './kind.ts';
+import type { Outcome } from './outcome.ts';
 import { readPdf } from './pdf.ts';
 
 /** From the bytes of a file to its text. Runs in a process of its own (`reader-process.ts`). */
-
-const Unreadable = v.picklist([
-  'damaged',
-  'protected',
-  'macros',
-  'not_word',
-  'not_text',
-  'too_much',
-]);
-export type Unreadable = v.InferOutput<typeof Unreadable>;
-
-/** What the process answers; its sender may have been taken over by a file. */
-export const Outcome = v.union([
-  v.object({
-    text: v.pipe(v.string(), v.maxLength(optimizationLimits.filesText)),
-    /** Null for a format without pages. */
-    pagesRead: v.nullable(v.number()),
-    /** In words, what is missing or uncertain. */
-    warnings: v.array(v.pipe(v.string(), v.maxLength(200))),
-  }),
-  v.object({ unreadable: Unreadable }),
-]);
-export type Outcome = v.InferOutput<typeof Outcome>;
 
 const mostPages = 200;
 
@@ -74,9 +51,7 @@ function kept(whole: string, pagesRead: number | null, warnings: readonly string
     pagesRead,
     warnings: [
       ...warnings,
-      ...(text === ''
-        ? ["We found no text. If it's a scan, type or paste what matters."]
-        : []),
+      ...(text === '' ? ["We found no text. If it's a scan, type or paste what matters."] : []),
       ...(visible.length > most ? [`Only the first ${count(most)} characters were kept.`] : []),
     ],
   };

@@ -7,8 +7,8 @@ import * as v from 'valibot';
 import { Problem } from '#services/platform/problem.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { FileKind } from './kind.ts';
-import { Outcome } from './read.ts';
-import type { Unreadable } from './read.ts';
+import { Outcome } from './outcome.ts';
+import type { Unreadable } from './outcome.ts';
 
 export type FileReader = {
   /**

@@ -34,6 +34,7 @@ import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
+import { passagesOf } from '#services/optimizations/files/passages.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { draftSlot, everyModel, parseSlot, verifySlot } from '#services/optimizations/run/slots.ts';
@@ -70,7 +71,7 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
   return (state) => (event) => {
     switch (event.type) {
       case 'OptimizationCreated':
-        return asked.kind === 'verify' ? [] : questionFields;
+        return fieldsOfQuestion[asked.kind];
       case 'ClaimsFixed':
         return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
       case 'CallSucceeded':
@@ -80,6 +81,14 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
     }
   };
 }
+
+const fieldsOfQuestion: Readonly<Record<SlotParts['kind'], readonly string[]>> = {
+  opinion: questionFields,
+  claims: questionFields.filter((field) => field !== 'files'),
+  review: questionFields,
+  draft: questionFields,
+  verify: ['files'],
+};
 
 function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): readonly string[] {
   if (given.kind === 'opinion') {
@@ -135,6 +144,7 @@ function questionOf({ view }: OpenRun): Challenge {
     context: view.context ?? '',
     objectives: view.objectives,
     constraints: view.constraints,
+    files: view.files,
   };
 }
 
@@ -270,7 +280,12 @@ function reviewCall(
   return {
     request: reviewPrompt(
       asked,
-      { answers, claims, options },
+      {
+        answers,
+        claims,
+        options,
+        passages: passagesOf(view.files, answers),
+      },
       { delimiter, seed: seedOf(run), reviewer },
     ),
     expectedCharacters: expectedReplyCharacters.review,
@@ -370,7 +385,7 @@ function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCal
   if (!draft) throw new TextErased('There is no draft to verify');
   const consensus = scoresOf(run).consensus.map((id) => ({ id, text: claimText(run.view, id) }));
   return {
-    request: verificationPrompt(draft, consensus, { delimiter }),
+    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
       checked(parseReply('verification', reply), (verification, repaired) => ({
@@ -405,6 +420,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       asked.context,
       ...asked.objectives,
       ...asked.constraints,
+      ...view.files.map(({ text }) => text),
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.values(run.shown),
     ],

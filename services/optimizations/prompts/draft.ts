@@ -14,7 +14,7 @@ export type DraftSources = {
   disagreementIds: readonly string[];
   /** Claims that the minority holds against the decision. */
   minorityIds: readonly string[];
-  /** Every text a number may come from: challenge, context, objectives, constraints, claims, answers. */
+  /** Every text a number may come from: the question, its files, the claims, the answers. */
   corpus: readonly string[];
 };
 
