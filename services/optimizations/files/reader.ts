@@ -34,13 +34,20 @@ const limits = {
  * Reads files one at a time, each in a process of its own: a file that takes too long, fills the memory
  * or takes over its parser ends with it, and reaches no other user's file.
  */
-export function createFileReader({ log }: { log: Log }): FileReader {
+export function createFileReader({
+  log,
+  fileMs = limits.fileMs,
+}: {
+  log: Log;
+  /** A file that takes longer is refused. */
+  fileMs?: number;
+}): FileReader {
   const oneAtATime = pLimit(1);
   let reading: ChildProcess | null = null;
   let isClosed = false;
   const outcomeOf = async (kind: FileKind, bytes: Buffer): Promise<Outcome | null> => {
     if (isClosed) return null;
-    const child = startProcess();
+    const child = startProcess(fileMs);
     reading = child;
     const { promise, resolve } = Promise.withResolvers<Outcome | null>();
     child.once('message', (message) => {
@@ -81,7 +88,7 @@ export function createFileReader({ log }: { log: Log }): FileReader {
 const root = join(import.meta.dirname, '../../..');
 
 /** Without our environment, which holds secrets; it may read our code, and write, start or load nothing. */
-function startProcess(): ChildProcess {
+function startProcess(timeout: number): ChildProcess {
   const readable = ['services', 'node_modules', 'package.json'];
   return fork(join(import.meta.dirname, 'reader-process.ts'), {
     env: {},
@@ -92,7 +99,7 @@ function startProcess(): ChildProcess {
     ],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    timeout: limits.fileMs,
+    timeout,
     killSignal: 'SIGKILL',
   });
 }

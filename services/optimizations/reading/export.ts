@@ -25,6 +25,7 @@ const tables = {
     'context',
     'objectives',
     'constraints',
+    'files',
     'challenge_type',
     'strategy',
     'status',
