@@ -8,7 +8,10 @@ const main = 'application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 export const macroEnabled = 'application/vnd.ms-word.document.macroEnabled.main+xml';
 
 /** A Word file with this body. */
-export function docx(body: string, { type = main, parts = {} as Zippable } = {}): Buffer {
+export function docx(
+  body: string,
+  { type = main, parts = {} }: { type?: string; parts?: Zippable } = {},
+): Buffer {
   return archive({
     '[Content_Types].xml': strToU8(
       `<Types><Override PartName="/word/document.xml" ContentType="${type}"/></Types>`,

@@ -21,7 +21,7 @@ async function send(name: string, bytes: Uint8Array, field?: string): Promise<Re
   return app.call('/optimizations/files', { method: 'POST', token, ...sent });
 }
 
-const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('Miete: 2.250 €', 'utf16le')]);
+const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('Rent: 2.250 €', 'utf16le')]);
 const guess = "The encoding wasn't clear. Check accents and special characters.";
 const noText = "We found no text. If it's a scan, type or paste what matters.";
 const table = `<w:tbl><w:tr>${['Rent', '2,250'].map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join('')}</w:tr></w:tbl>`;
@@ -29,7 +29,7 @@ const table = `<w:tbl><w:tr>${['Rent', '2,250'].map((cell) => `<w:tc>${paragraph
 describe('what a file holds', () => {
   test.each<[string, string, Uint8Array, Partial<ReadFileReply>]>([
     ['a text', 'a.txt', Buffer.from('Rent: 2,250\r\nNo loans'), { text: 'Rent: 2,250\nNo loans' }],
-    ['a text in UTF-16', 'a.md', utf16, { text: 'Miete: 2.250 €', warnings: [] }],
+    ['a text in UTF-16', 'a.md', utf16, { text: 'Rent: 2.250 €', warnings: [] }],
     [
       'a text in Windows-1252',
       'a.txt',
