@@ -195,6 +195,7 @@ const asked: CheckRequest = {
   context: '',
   objectives: [],
   constraints: [],
+  files: [],
   challenge_type: 'other',
 };
 
