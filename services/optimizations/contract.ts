@@ -898,7 +898,10 @@ const StepNumber = v.pipe(
 export const TickRequest = v.strictObject({
   done: v.boolean('Say whether the step is done'),
 });
-export const TickReply = v.object({ index: v.number(), done: v.boolean() });
+export const TickReply = v.object({
+  index: v.pipe(v.number(), v.description('The place of the step in `result.next_steps`, from 0')),
+  done: v.boolean(),
+});
 
 export const RunResult = v.object({
   heading: v.pipe(

@@ -62,7 +62,7 @@ describe('the files of a question', () => {
     await page.getByText('39 of 40,000 characters together').waitFor();
     const show = page.getByRole('button', { name: 'Show text of costs.csv' });
     await show.press('Enter');
-    await page.getByLabel('Text of costs.csv').fill('Rent,2300');
+    await page.getByLabel('Text of costs.csv', { exact: true }).fill('Rent,2300');
     await page.getByText('29 of 40,000 characters together').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.getByRole('button', { name: 'Dismiss locked.pdf' }).press('Enter');

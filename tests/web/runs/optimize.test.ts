@@ -157,6 +157,7 @@ describe('what the form sends', () => {
         context: '',
         objectives: ['Keep churn low'],
         constraints: [],
+        files: [],
         strategy: 'balanced',
         challenge_type: 'business_strategy',
       },
