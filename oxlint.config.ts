@@ -70,8 +70,10 @@ const browser: Ban[] = [
       '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
       '!#services/optimizations/reading/view.ts',
+      '!#services/optimizations/reading/degraded.ts',
       '!#services/optimizations/reading/describe.ts',
       '!#services/optimizations/reading/texts.ts',
+      '!#services/optimizations/reading/duration-words.ts',
       '!#services/optimizations/reading/markdown.ts',
       '!#services/optimizations/reading/result-words.ts',
       '!#services/optimizations/reading/simulated.ts',
@@ -164,7 +166,7 @@ const boundaries = [
     [
       'services/*/contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/reading/{view,texts,describe,result-words,simulated}.ts',
+      'services/optimizations/reading/{view,texts,describe,degraded,duration-words,result-words,simulated}.ts',
     ],
     [
       ...server,

@@ -6,7 +6,8 @@ import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.
 import type { Account } from '#services/identity/accounts/users.ts';
 import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { createCommand } from '#services/optimizations/create.ts';
+import { createCommand, estimate } from '#services/optimizations/create.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
@@ -40,6 +41,7 @@ const ask: CliCommand = {
     const person = await whoAsks(database, text(call, 'as'));
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
+    await sayEstimate(database, request);
     const runId = await begin(database, person, request);
     const begun = await database.readRun(runId);
     const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
@@ -72,6 +74,15 @@ async function whoAsks(database: Database, named: string | undefined): Promise<A
   if (named === undefined && env.mode === 'local')
     await prepareDemoAccount({ ...database, dataDir: env.dataDir });
   return personNamed(database, named ?? demoEmail);
+}
+
+/** Its price and time, for a strategy that can start. */
+async function sayEstimate(database: Database, request: CreateOptimizationRequest): Promise<void> {
+  const { strategy, challenge: challengeText, context: contextText } = request;
+  const workflowType = 'business-optimization';
+  const asked = { strategy, workflowType, challengeText, contextText };
+  const found = await estimate(database, asked);
+  if (found.available) say(`${found.credits} credits, ${durationWords(found)}.`);
 }
 
 async function begin(

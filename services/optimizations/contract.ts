@@ -198,6 +198,18 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  duration: v.pipe(
+    v.nullable(
+      v.object({
+        p50: v.pipe(v.number(), v.description('Seconds that half of the runs stayed below')),
+        p90: v.pipe(v.number(), v.description('Seconds that nine of ten runs stayed below')),
+        runs: v.pipe(v.number(), v.description('Completed runs of the last 90 days')),
+      }),
+    ),
+    v.description(
+      'What runs of this kind took on this server; null before 20 of them were completed',
+    ),
+  ),
   seats: v.pipe(
     v.array(
       v.object({
@@ -565,7 +577,9 @@ export type Disagreement = v.InferOutput<typeof Disagreement>;
 export const BiasAnalysis = v.object({
   agreement_score: v.pipe(
     v.nullable(v.number()),
-    v.description('0–100, whole: how far the models agree; null when it could not be scored'),
+    v.description(
+      '0–100, whole: how far the models agree, where models of one maker share weight; no probability. `/method` has its formulas. Null when it could not be scored',
+    ),
   ),
   agreement_band: v.pipe(
     v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),
@@ -581,6 +595,12 @@ export const BiasAnalysis = v.object({
     v.nullable(v.string()),
     v.description('Why there is no score, or what was not measured, in words'),
   ),
+  ordering: v.pipe(
+    v.picklist(['kemeny', 'win_rate']),
+    v.description(
+      'What orders the answers: `kemeny`, the order that contradicts the fewest comparisons; `win_rate`, the mean share of reviewers who preferred an answer to each other one, where two answers were compared by fewer than four. Each reviewer counts alike in it: makers share weight in votes only',
+    ),
+  ),
   two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
@@ -590,13 +610,14 @@ export const BiasAnalysis = v.object({
     v.picklist([
       'clear',
       'tied_orders',
+      'orders_differ',
       'narrow_margin',
       'no_rank_agreement',
       'not_enough_comparisons',
       'copies',
     ]),
     v.description(
-      'Why there is a clear winner or none. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+      'Why there is a clear winner or none. `orders_differ`: another answer comes first by the win rates, which order the answers where few reviewers compared two of them. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
     ),
   ),
   disagreement_areas: v.array(Disagreement),
@@ -696,13 +717,22 @@ export type NextStep = v.InferOutput<typeof NextStep>;
 
 const SeatWords = v.object({ seat: v.string(), text: v.string() });
 
+const Objection = v.object({
+  ...SeatWords.entries,
+  claim_id: v.pipe(
+    v.nullable(ClaimId),
+    v.description('The claim that it is about; null when it is about a whole answer'),
+  ),
+});
+export type Objection = v.InferOutput<typeof Objection>;
+
 const OptionSide = v.object({
   option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
   answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
-    v.nullable(SeatWords),
+    v.nullable(Objection),
     v.description('The strongest objection to it; null when no model wrote one'),
   ),
   settled_by: v.pipe(
@@ -747,7 +777,7 @@ export const RunResult = v.object({
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
   objection: v.pipe(
-    v.nullable(SeatWords),
+    v.nullable(Objection),
     v.description('The strongest objection to it; null when no model wrote one'),
   ),
   missing_facts: v.pipe(
@@ -781,6 +811,25 @@ export const RunResult = v.object({
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
 
+/** A completed run in which a model that was paid for has no answer; null for any other. */
+const Degraded = v.object({
+  answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
+  paid_for: v.pipe(v.number(), v.description('Models of the panel')),
+  missing: v.array(
+    v.object({
+      seat: SeatId,
+      name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+      why: v.pipe(v.string(), v.description('In words')),
+    }),
+  ),
+  strongest_missing: v.pipe(
+    v.boolean(),
+    v.description('The strongest model of the panel is one of them'),
+  ),
+  refunded: v.pipe(v.number(), v.description('Credits that were returned')),
+});
+export type Degraded = v.InferOutput<typeof Degraded>;
+
 /** A run in full: the fold of its events, and what the stream's `run` snapshot carries. */
 export const Optimization = v.object({
   ...OptimizationSummary.entries,
@@ -813,6 +862,7 @@ export const Optimization = v.object({
   ),
   evolution: Evolution,
   result: v.nullable(RunResult),
+  degraded: v.nullable(Degraded),
   ended_because: v.pipe(
     v.nullable(v.string()),
     v.description('In words, when the run failed or was cancelled'),

@@ -1,5 +1,6 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
+import { degradedWords } from './degraded.ts';
 import { resultMarkdown } from './result-markdown.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
 import { opinionOf } from './texts.ts';
@@ -14,6 +15,7 @@ export function runMarkdown(run: Optimization): string {
     `# ${escapeMarkdown(run.title)}`,
     isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
     simulatedLines(run),
+    degradedLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
     ...answers(run),
     models(run),
@@ -39,6 +41,12 @@ function simulatedLines(run: Optimization): string {
   ]
     .filter((line) => line !== '')
     .join('\n>\n');
+}
+
+function degradedLines({ degraded, credits }: Optimization): string {
+  if (degraded === null) return '';
+  const { title, sentences } = degradedWords(degraded, credits);
+  return `**${title}.** ${escapeMarkdown(sentences.join(' '))}`;
 }
 
 const statusWords: Readonly<Record<Optimization['status'], string>> = {

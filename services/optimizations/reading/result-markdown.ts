@@ -15,6 +15,7 @@ import {
   minorityFlaws,
   missingTitle,
   objectionTitle,
+  objectionWords,
   optionFacts,
   openPoints,
   optionsTitle,
@@ -53,7 +54,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     bias === null ? '' : agreement(run, bias),
     part(
       `### ${optionsTitle}`,
-      result.options.map((option) => optionPart(run.models, option)),
+      result.options.map((option) => optionPart(run, option)),
     ),
     tieBreak(result),
     part(
@@ -105,7 +106,7 @@ function outcome(run: Optimization, result: RunResult): string[] {
     isAbout && !isAdvice(result) ? `**${escapeMarkdown(decision)}**` : '',
     objection === null || result.heading === 'no_majority'
       ? ''
-      : `> ${escapeMarkdown(`${objectionTitle(run.models, objection)}: ${objection.text}`)}`,
+      : `> ${escapeMarkdown(`${objectionTitle(run.models, objection)}: ${objectionWords(run.council, objection)}`)}`,
   ];
 }
 
@@ -125,10 +126,10 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
   ]);
 }
 
-function optionPart(names: Names, option: OptionSide): string {
+function optionPart({ council }: Optimization, option: OptionSide): string {
   return [
     `#### ${escapeMarkdown(option.text)}`,
-    optionFacts(names, option)
+    optionFacts(council, option)
       .map(({ title, text }) => bullet(`${title}: ${text}`))
       .join('\n'),
   ].join('\n\n');

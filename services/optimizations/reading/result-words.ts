@@ -3,12 +3,13 @@ import type {
   Disagreement,
   Flaw,
   NextStep,
+  Objection,
   Optimization,
   OptionSide,
   RunResult,
 } from '#services/optimizations/contract.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
-import { fatalFlawsOf } from './texts.ts';
+import { claimText, fatalFlawsOf } from './texts.ts';
 import { ballotOf } from './view.ts';
 import type { RunView } from './view.ts';
 
@@ -121,6 +122,7 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
     tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
+    orders_differ: 'No clear winner: another answer comes first by the win rates.',
     not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
     // Why copies say little stands in the note of the score.
     copies: 'Clear winner not judged.',
@@ -132,6 +134,11 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
 /** "Strongest objection, by GPT-6.1 Terra (S1)". */
 export function objectionTitle(names: Names, { seat }: { seat: string }): string {
   return `Strongest objection, by ${seatName(names, seat)}`;
+}
+
+/** What it says, after the claim that it is about. */
+export function objectionWords(view: RunView, { text, claim_id: claim }: Objection): string {
+  return claim === null ? text : `On “${claimText(view, claim).replace(/\.$/, '')}”: ${text}`;
 }
 
 export const flawsTitle = 'What two or more models call a mistake';
@@ -186,20 +193,22 @@ export const optionsTitle = 'The options side by side';
 
 /** What is known about an option that no majority decided on. */
 export function optionFacts(
-  names: Names,
+  view: RunView,
   { voters, answer, objection, settled_by: settled }: OptionSide,
 ): { title: string; text: string }[] {
   return [
     {
       title: voters.length === 1 ? '1 vote' : `${voters.length} votes`,
-      text: seatNames(names, voters),
+      text: seatNames(view.seats, voters),
     },
     ...(answer === null
       ? []
-      : [{ title: `Best case for it, by ${seatName(names, answer.seat)}`, text: answer.text }]),
+      : [
+          { title: `Best case for it, by ${seatName(view.seats, answer.seat)}`, text: answer.text },
+        ]),
     objection === null
       ? { title: 'Strongest objection', text: 'No reviewer wrote one.' }
-      : { title: objectionTitle(names, objection), text: objection.text },
+      : { title: objectionTitle(view.seats, objection), text: objectionWords(view, objection) },
     { title: 'What would settle it', text: settled ?? 'No model named a fact.' },
   ];
 }

@@ -365,7 +365,6 @@ const emptySchedule: Schedule = {
   minFamilies: 0,
   typicalSeconds: 0,
   strongest: '',
-  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 0,
     opinionsHard: 0,

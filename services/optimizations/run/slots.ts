@@ -52,12 +52,11 @@ export function modelOf(
   const synthesizers = run.synthesizers ?? [];
   switch (parts.kind) {
     case 'opinion':
-    case 'review':
-      return modelAt(
-        run.seats.filter((seat) => seat.seat === parts.seat),
-        0,
-        slot,
-      );
+      return seatAt(run.seats, parts.seat);
+    case 'review': {
+      const seat = seatAt(run.seats, parts.seat);
+      return seat.reviewEffort === undefined ? seat : { ...seat, effort: seat.reviewEffort };
+    }
     case 'claims':
       return modelAt(run.schedule.extractors, parts.round - 1, slot);
     case 'draft':
@@ -75,6 +74,12 @@ export function modelOf(
 export function everyModel(run: { seats: readonly Seat[]; schedule: Schedule }): CouncilModel[] {
   const { extractors, synthesizers, verifiers } = run.schedule;
   return [...run.seats, ...extractors, ...synthesizers, ...verifiers.flat()];
+}
+
+function seatAt(seats: readonly Seat[], code: string): Seat {
+  const found = seats.find((seat) => seat.seat === code);
+  if (!found) throw new RangeError(`There is no seat ${code}`);
+  return found;
 }
 
 function modelAt(models: readonly CouncilModel[], index: number, slot: Slot): CouncilModel {

@@ -4,7 +4,7 @@ import { claimText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { roleColours } from '#web/run/words.ts';
 import { claimAnchor } from './cites.tsx';
-import { Part } from './section.tsx';
+import { Part } from '#web/features/result/section.tsx';
 
 /** Every claim of the ledger, and each seat's stance on it. */
 export function Claims({ view }: { view: RunView }): ReactNode {

@@ -14,6 +14,7 @@ import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
 import { type Entry, WithContents } from './contents.tsx';
 import { Outcome, TieBreak } from './decision.tsx';
+import { Degraded } from './degraded.tsx';
 import { doubtsOf } from './doubts.tsx';
 import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
@@ -33,7 +34,12 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
   if (!result) return null;
   return (
     <WithContents
-      top={<Outcome run={run} result={result} />}
+      top={
+        <>
+          <Degraded run={run} />
+          <Outcome run={run} result={result} />
+        </>
+      }
       entries={[
         ...choiceOf(run, result),
         ...(result.flaws.length === 0
@@ -74,7 +80,7 @@ function choiceOf(run: Optimization, result: RunResult): Entry[] {
           {
             id: 'options',
             title: optionsTitle,
-            body: <Options options={result.options} names={run.models} />,
+            body: <Options options={result.options} run={run} />,
           },
         ]),
     ...(tieBreak === null

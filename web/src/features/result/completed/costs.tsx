@@ -7,7 +7,7 @@ import { tokensOf } from '#web/run/marks.ts';
 import { duration } from '#web/run/words.ts';
 import { latency, modelCost } from '#web/ui/text/figures.ts';
 import { DataTable } from '#web/ui/table-toggle.tsx';
-import { Part } from './section.tsx';
+import { Part } from '#web/features/result/section.tsx';
 
 type Row = {
   id: string;

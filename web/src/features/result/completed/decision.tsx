@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import {
@@ -6,11 +7,13 @@ import {
   isAdvice,
   missingTitle,
   objectionTitle,
+  objectionWords,
   tieBreakNote,
   verifiedWords,
   voteWords,
   winnerWords,
 } from '#services/optimizations/reading/result-words.ts';
+import { orderingWords } from '#web/run/words.ts';
 import { Ring } from '#web/ui/ring.tsx';
 import { Tools } from './tools.tsx';
 
@@ -86,7 +89,7 @@ function Objection({
   return (
     <p className="max-w-prose border-s-2 border-line-strong ps-3">
       <span className="font-semibold">{objectionTitle(run.models, objection)}:</span>{' '}
-      {objection.text}
+      {objectionWords(run.council, objection)}
     </p>
   );
 }
@@ -102,6 +105,12 @@ function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null
         {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
       />
       <p className="text-center text-sm text-ink-2">{winner}</p>
+      <p className="text-center text-sm text-ink-2">{orderingWords(bias)}</p>
+      <p className="text-center text-sm">
+        <Link to="/method" className="link">
+          How this is computed
+        </Link>
+      </p>
     </section>
   );
 }
