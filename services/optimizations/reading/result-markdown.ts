@@ -8,6 +8,8 @@ import type {
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
   unwrittenWords,
+  campsWords,
+  divergencesOf,
   flawsTitle,
   flawTexts,
   headingWords,
@@ -94,7 +96,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
 function outcome(run: Optimization, result: RunResult): string[] {
   const { objection, missing_facts: missing, decision, decision_option: option } = result;
   const sentences = [
-    voteWords(result),
+    voteWords(run.council, result),
     unwrittenWords(run, result),
     verifiedWords(run, result),
   ].filter((sentence) => sentence !== null);
@@ -152,10 +154,10 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
       '### Consensus points',
       bias.consensus_points.map(({ text }) => bullet(text)),
     ),
-    list(
-      '### Divergences',
-      bias.disagreement_areas.map((area) => divergence(run.models, area)),
-    ),
+    part('### Divergences', [
+      ...(bias.two_camps ? [campsWords] : []),
+      ...divergencesOf(bias).map((area) => divergence(run.models, area)),
+    ]),
     report === null
       ? ''
       : part('### Minority report', [

@@ -21,7 +21,7 @@ import { Tools } from './tools.tsx';
 export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
   const { bias } = run.evolution;
   const sentences = [
-    voteWords(result),
+    voteWords(run.council, result),
     unwrittenWords(run, result),
     verifiedWords(run, result),
   ].filter((sentence) => sentence !== null);
