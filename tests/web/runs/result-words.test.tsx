@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
-import { Findings } from '#web/features/result/completed/completed.tsx';
+import { Findings } from '#web/features/result/completed.tsx';
 import { runQuery } from '#web/features/runs/queries.ts';
 import { voteShareWords } from '#web/features/runs/words.ts';
 import { wordsOf } from '#tests/web/support/rendered.tsx';

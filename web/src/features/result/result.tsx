@@ -16,11 +16,11 @@ import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
 /** Only a run that has ended needs the code that draws these. */
 const Completed = lazy(() =>
-  import('./completed/completed.tsx').then((module) => ({ default: module.Completed })),
+  import('./completed.tsx').then((module) => ({ default: module.Completed })),
 );
 
 const ArrivedAnswers = lazy(() =>
-  import('./answers.tsx').then((module) => ({ default: module.ArrivedAnswers })),
+  import('./behind/answers.tsx').then((module) => ({ default: module.ArrivedAnswers })),
 );
 
 type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;

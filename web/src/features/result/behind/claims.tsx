@@ -3,7 +3,7 @@ import { reasonsOn, seatName } from '#services/optimizations/reading/result-word
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { roleColours } from '#web/run/words.ts';
-import { claimAnchor } from './cites.tsx';
+import { claimAnchor } from '#web/features/result/cites.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
 /** Every claim of the ledger, and each seat's stance on it. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Section } from '#web/features/result/section.tsx';
+import { Section } from './section.tsx';
 
 /** A part of the page as its list of contents names it. */
 export type Entry = { readonly id: string; readonly title: string; readonly body: ReactNode };

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { Answers } from '#web/features/result/answers.tsx';
+import { Answers } from './answers.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
 import { Claims } from './claims.tsx';

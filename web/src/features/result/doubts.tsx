@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import {
+  campsWords,
+  divergencesOf,
   minorityFlaws,
   openPoints,
   seatName,

@@ -5,7 +5,7 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/words.ts';
-import { Section } from './section.tsx';
+import { Section } from '#web/features/result/section.tsx';
 
 /** What each seat answered, or why it did not. `heading` is one level below the list's own. */
 export function Answers({
