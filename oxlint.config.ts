@@ -69,6 +69,7 @@ const browser: Ban[] = [
       '!#services/*/contract.ts',
       '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
+      '!#services/optimizations/check/questions.ts',
       '!#services/optimizations/reading/view.ts',
       '!#services/optimizations/reading/degraded.ts',
       '!#services/optimizations/reading/describe.ts',
@@ -80,7 +81,7 @@ const browser: Ban[] = [
       '!#services/platform/numbers.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, the view of a run, its words, Markdown and notice, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, Markdown and notice, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -181,6 +182,7 @@ const boundaries = [
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/words.ts',
           '!#services/optimizations/run/{events,slots}.ts',
+          '!#services/optimizations/check/questions.ts',
           '!#services/credits/account/movements.ts',
           '!#services/platform/numbers.ts',
         ],

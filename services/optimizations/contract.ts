@@ -9,6 +9,7 @@ import {
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
 import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
 
 export { challengeTypes };
@@ -145,6 +146,53 @@ export const CreateOptimizationRequest = v.strictObject({
   ),
 });
 export type CreateOptimizationRequest = v.InferOutput<typeof CreateOptimizationRequest>;
+
+/** `POST /optimizations/check`. */
+export const CheckRequest = v.pick(CreateOptimizationRequest, [
+  'challenge',
+  'context',
+  'objectives',
+  'constraints',
+  'challenge_type',
+  'allow_simulated',
+]);
+export type CheckRequest = v.InferOutput<typeof CheckRequest>;
+
+/** The part of a request that a check is asked with. */
+export function checkOf(request: CreateOptimizationRequest): CheckRequest {
+  const { challenge, context, objectives, constraints, challenge_type, allow_simulated } = request;
+  return {
+    challenge,
+    context,
+    objectives,
+    constraints,
+    challenge_type,
+    ...(allow_simulated === undefined ? {} : { allow_simulated }),
+  };
+}
+
+export const CheckReply = v.object({
+  verdict: v.pipe(
+    v.picklist(['ready', 'ask', 'undecidable']),
+    v.description(
+      '`ask`: answers to `questions` would decide much; `undecidable`: there is nothing to decide. Either may be started all the same',
+    ),
+  ),
+  questions: v.pipe(
+    v.array(v.pipe(v.string(), v.maxLength(checkLimits.question))),
+    v.maxLength(checkLimits.questions),
+    v.description('With `ask` at least one, else empty; plain text that a model wrote'),
+  ),
+  why: v.pipe(
+    v.nullable(v.pipe(v.string(), v.maxLength(checkLimits.why))),
+    v.description('With `undecidable` why, in plain text that a model wrote; else null'),
+  ),
+  skipped: v.pipe(
+    v.boolean(),
+    v.description('No model checked it, and `ready` says nothing about the question'),
+  ),
+});
+export type CheckReply = v.InferOutput<typeof CheckReply>;
 
 export const runSorts = ['newest', 'oldest', 'credits'] as const;
 export type RunSort = (typeof runSorts)[number];
@@ -391,7 +439,16 @@ export const Strategy = v.object({
   ),
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
-export const StrategiesReply = v.object({ strategies: v.array(Strategy) });
+export const StrategiesReply = v.object({
+  strategies: v.array(Strategy),
+  checker: v.pipe(
+    v.nullable(v.object({ name: v.string(), simulated: Simulated })),
+    v.description(
+      'The provider that `POST /optimizations/check` sends a question to; null when it checks none',
+    ),
+  ),
+});
+export type StrategiesReply = v.InferOutput<typeof StrategiesReply>;
 
 /** `GET /optimizations/strategies`. */
 export const StrategiesQuery = v.strictObject({
@@ -898,6 +955,16 @@ export const optimizationEndpoints = {
     body: EstimateRequest,
     status: 200,
     reply: EstimateReply,
+  },
+  'POST /optimizations/check': {
+    summary: 'Check a question before a run',
+    description:
+      'Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most 8 seconds. When it cannot be checked, the response is `ready` with `skipped`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.',
+    access: 'person',
+    body: CheckRequest,
+    status: 200,
+    reply: CheckReply,
+    refuses: [402, 403, 409],
   },
   'GET /optimizations/usage': {
     summary: "This month's runs and the plan's limit",

@@ -8,14 +8,17 @@ import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { cancelRun, isoNow, processRun } from './commands.ts';
+import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
+import type { CheckDependencies } from './check/check.ts';
+import { cancelRun, creditRefusal, isoNow, processRun } from './commands.ts';
 import type { StartDependencies } from './commands.ts';
 import { optimizationEndpoints } from './contract.ts';
-import type { Optimization } from './contract.ts';
-import { createCommand, describeStrategies, estimate } from './create.ts';
+import type { CheckRequest, Optimization } from './contract.ts';
+import { cheapestPrice, createCommand, describeStrategies, estimate } from './create.ts';
 import type { CreateDependencies } from './create.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
+import { promptCharacters } from './panel.ts';
 import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
 import { withProgress } from './reading/read-run.ts';
 import type { OpenRun, ReadRun, ReadState } from './reading/read-run.ts';
@@ -30,6 +33,7 @@ import { usageHandlers } from './usage.ts';
 import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = CreateDependencies &
+  CheckDependencies &
   StartDependencies & {
     registry: Pick<ModelRegistry, 'provider'>;
     readRun: ReadRun;
@@ -44,6 +48,7 @@ export function optimizationRoutes(
   dependencies: OptimizationRouteDependencies & UsageDependencies & ServeDependencies,
 ) {
   const { pool, sealer, clock, rateLimits } = dependencies;
+  const checkQuestion = createQuestionCheck(dependencies);
   const takeTurn = async (userId: string) => rateLimits.take('run-changes', userId, { userId });
   const texts = {
     sealer,
@@ -55,10 +60,22 @@ export function optimizationRoutes(
       ...usageHandlers(dependencies),
       'GET /optimizations/strategies': async ({ query }) => ({
         strategies: await describeStrategies(dependencies, query.allow_simulated === 'true'),
+        checker: await describeChecker(dependencies, query.allow_simulated === 'true'),
       }),
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),
       }),
+      'POST /optimizations/check': async ({ userId, body }) => {
+        const cheapest = await cheapestFor(dependencies, body);
+        // Without a strategy that could answer, a check is of no use.
+        if (cheapest === null) return skippedCheck;
+        const refusal = await creditRefusal(dependencies, userId, cheapest);
+        if (refusal) throw refusal;
+        return checkQuestion(userId, body, async () => {
+          await rateLimits.take('checks', userId, { userId });
+          await rateLimits.take('checks-day', userId, { userId });
+        });
+      },
       'GET /optimizations': async ({ userId, query }) => listRuns(dependencies, userId, query),
       'POST /optimizations': async ({ userId, body }) => {
         if (body.retry_of !== undefined) await ownRun(dependencies, userId, body.retry_of);
@@ -177,6 +194,18 @@ export function optimizationRoutes(
     },
     dependencies,
   );
+}
+
+/** The price of the cheapest strategy that could answer the question; null for none. */
+async function cheapestFor(
+  dependencies: OptimizationRouteDependencies,
+  { allow_simulated: allowSimulated, ...asked }: CheckRequest,
+): Promise<number | null> {
+  const { challenge, context, objectives, constraints } = asked;
+  return cheapestPrice(dependencies, {
+    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    allowSimulated: allowSimulated ?? false,
+  });
 }
 
 /**

@@ -20,6 +20,7 @@ import {
 } from '#services/identity/contract.ts';
 import {
   CreateOptimizationRequest,
+  CheckRequest,
   EstimateRequest,
   RenameRequest,
   TickRequest,
@@ -448,6 +449,16 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
         workflowType: 'business-optimization',
         challengeText: 'Should we open a second shop?',
       },
+    }),
+  },
+  // These callers could pay for no run.
+  'POST /api/optimizations/check': {
+    access: 'person',
+    status: 402,
+    schema: CheckRequest,
+    sample: () => ({
+      path: '/optimizations/check',
+      body: { challenge: 'Should we open a second shop?' },
     }),
   },
   'GET /api/optimizations/usage': {

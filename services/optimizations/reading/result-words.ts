@@ -131,6 +131,7 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
         ? `Clear winner: ${place}.`
         : `T${place.slice(1)}, but the vote does not choose its option.`,
     tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
+    orders_differ: 'No clear winner: two ways of ordering the answers place different ones first.',
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
     orders_differ: 'No clear winner: another answer comes first by the win rates.',

@@ -121,7 +121,9 @@ async function dangers(page: Page): Promise<string[]> {
     const links = [...(main?.querySelectorAll('a[href]') ?? [])].filter((link) => {
       const href = link.getAttribute('href') ?? '';
       const isOurs =
-        /^(\/(optimization|dashboard|credits|evolution|recipes)|#claim-|#[a-z-]+$)/.test(href);
+        /^(\/(optimization|dashboard|credits|evolution|recipes|method)|#claim-|#[a-z-]+$)/.test(
+          href,
+        );
       const isHardened =
         href.startsWith('https://') &&
         link.getAttribute('rel') === 'noopener noreferrer nofollow' &&

@@ -19,7 +19,7 @@ import { doubtsOf } from './doubts.tsx';
 import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
 import { Options } from './options.tsx';
-import { Reached } from './behind/reached.tsx';
+import { Reached } from '#web/features/result/behind/reached.tsx';
 
 /** The page of a finished run. */
 export function Completed({ runId }: { runId: string }): ReactNode {

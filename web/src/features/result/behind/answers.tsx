@@ -7,13 +7,14 @@ import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/words.ts';
 import { Section } from '#web/features/result/section.tsx';
 
-/** What each seat answered, or why it did not. `heading` is one level below the list's own. */
+/** What each seat answered, or why it did not. */
 export function Answers({
   run,
   heading,
   open = false,
 }: {
   run: Optimization;
+  /** Of the parts of an answer. */
   heading: 'h3' | 'h4';
   /** Whether the answers are unfolded at first. */
   open?: boolean;

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { Answers } from './answers.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
+import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Costs } from './costs.tsx';
 import { Part } from '#web/features/result/section.tsx';
