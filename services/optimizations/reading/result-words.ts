@@ -134,7 +134,6 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
     orders_differ: 'No clear winner: two ways of ordering the answers place different ones first.',
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
-    orders_differ: 'No clear winner: another answer comes first by the win rates.',
     not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
     // Why copies say little stands in the note of the score.
     copies: 'Clear winner not judged.',
