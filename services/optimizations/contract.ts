@@ -871,13 +871,22 @@ export type NextStep = v.InferOutput<typeof NextStep>;
 
 const SeatWords = v.object({ seat: v.string(), text: v.string() });
 
+const Objection = v.object({
+  ...SeatWords.entries,
+  claim_id: v.pipe(
+    v.nullable(ClaimId),
+    v.description('The claim that it is about; null when it is about a whole answer'),
+  ),
+});
+export type Objection = v.InferOutput<typeof Objection>;
+
 const OptionSide = v.object({
   option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
   answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
-    v.nullable(SeatWords),
+    v.nullable(Objection),
     v.description('The strongest objection to it; null when no model wrote one'),
   ),
   settled_by: v.pipe(
@@ -925,7 +934,7 @@ export const RunResult = v.object({
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
   objection: v.pipe(
-    v.nullable(SeatWords),
+    v.nullable(Objection),
     v.description('The strongest objection to it; null when no model wrote one'),
   ),
   missing_facts: v.pipe(
