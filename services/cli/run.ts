@@ -7,7 +7,11 @@ import type { Account } from '#services/identity/accounts/users.ts';
 import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
 import type { Answered } from '#services/optimizations/check/questions.ts';
-import { checkOf, CreateOptimizationRequest } from '#services/optimizations/contract.ts';
+import {
+  checkOf,
+  CreateOptimizationRequest,
+  promptCharacters,
+} from '#services/optimizations/contract.ts';
 import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
@@ -88,7 +92,8 @@ async function whoAsks(database: Database, named: string | undefined): Promise<A
 async function sayEstimate(database: Database, request: CreateOptimizationRequest): Promise<void> {
   const { strategy, challenge: challengeText, context: contextText } = request;
   const workflowType = 'business-optimization';
-  const asked = { strategy, workflowType, challengeText, contextText };
+  const files_characters = promptCharacters(...request.files.map(({ text: read }) => read));
+  const asked = { strategy, workflowType, challengeText, contextText, files_characters };
   const found = await estimate(database, asked);
   if (found.available) say(`${found.credits} credits, ${durationWords(found)}.`);
 }

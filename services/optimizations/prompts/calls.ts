@@ -13,6 +13,7 @@ import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
+import { passagesOf } from '#services/optimizations/files/passages.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { everyModel, parseSlot } from '#services/optimizations/run/slots.ts';
@@ -30,7 +31,7 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
   return (state) => (event) => {
     switch (event.type) {
       case 'OptimizationCreated':
-        return asked.kind === 'verify' ? [] : questionFields;
+        return fieldsOfQuestion[asked.kind];
       case 'ClaimsFixed':
         return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
       case 'CallSucceeded':
@@ -40,6 +41,14 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
     }
   };
 }
+
+const fieldsOfQuestion: Readonly<Record<SlotParts['kind'], readonly string[]>> = {
+  opinion: questionFields,
+  claims: questionFields.filter((field) => field !== 'files'),
+  review: questionFields,
+  draft: questionFields,
+  verify: ['files'],
+};
 
 function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): readonly string[] {
   if (given.kind === 'opinion') {
@@ -101,6 +110,7 @@ function questionOf({ view }: OpenRun): Challenge {
     context: view.context ?? '',
     objectives: view.objectives,
     constraints: view.constraints,
+    files: view.files,
   };
 }
 
@@ -240,7 +250,12 @@ function reviewCall(
   return {
     request: reviewPrompt(
       asked,
-      { answers, claims, options },
+      {
+        answers,
+        claims,
+        options,
+        passages: passagesOf(view.files, answers),
+      },
       { delimiter, seed: seedOf(run), reviewer },
     ),
     expectedCharacters: expectedReplyCharacters.review,

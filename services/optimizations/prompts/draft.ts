@@ -15,7 +15,7 @@ export type DraftSources = {
   optionId: string;
   /** Each needs one reply. */
   flawIds: readonly string[];
-  /** The person's texts, and all others that a number may come from: claims and answers. */
+  /** The person's texts, and all others that a number may come from: files, claims, answers. */
   question: readonly string[];
   corpus: readonly string[];
 };

@@ -100,7 +100,7 @@ export function verifyCall(run: OpenRun, round: number, delimiter: string): Prep
   if (!draft) throw new TextErased('There is no draft to verify');
   const consensus = scoresOf(run).consensus.map((id) => ({ id, text: claimText(run.view, id) }));
   return {
-    request: verificationPrompt(draft, consensus, { delimiter }),
+    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
       checked(parseReply('verification', reply), (verification, repaired) => ({
@@ -140,6 +140,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
     ),
     question: [asked.challenge, asked.context, ...asked.objectives, ...asked.constraints],
     corpus: [
+      ...view.files.map(({ text }) => text),
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),

@@ -26,6 +26,7 @@ const tables = {
     'context',
     'objectives',
     'constraints',
+    'files',
     'challenge_type',
     'strategy',
     'status',
