@@ -190,6 +190,7 @@ describe('a question without facts', () => {
   test('a question that says nothing is checked as undecidable, and a run of it all the same cannot be decided', async () => {
     const person = await council.signUp();
     await give(council, person.userId, 50);
+    // cspell:disable-next-line
     const body = { challenge: 'asdf qwer zxcv 12345 ???', challenge_type: 'other' };
     const check = await council.data<CheckReply>('/optimizations/check', {
       token: person.token,
