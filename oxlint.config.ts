@@ -70,8 +70,10 @@ const browser: Ban[] = [
       '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
       '!#services/optimizations/reading/view.ts',
+      '!#services/optimizations/reading/degraded.ts',
       '!#services/optimizations/reading/describe.ts',
       '!#services/optimizations/reading/texts.ts',
+      '!#services/optimizations/reading/duration-words.ts',
       '!#services/optimizations/reading/markdown.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/platform/numbers.ts',
@@ -162,8 +164,9 @@ const boundaries = [
   imports(
     [
       'services/*/contract.ts',
+      'services/optimizations/summary-contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/reading/{view,describe,simulated}.ts',
+      'services/optimizations/reading/{view,describe,degraded,duration-words,simulated}.ts',
     ],
     [
       ...server,
@@ -177,7 +180,7 @@ const boundaries = [
           '!#services/*/contract.ts',
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/words.ts',
-          '!#services/optimizations/run/{events,slots}.ts',
+          '!#services/optimizations/run/{events,slots,second-ballot}.ts',
           '!#services/credits/account/movements.ts',
           '!#services/platform/numbers.ts',
         ],

@@ -1,4 +1,5 @@
 import type { Queryable } from '#db/connect.ts';
+import type { ProviderClass } from '#services/models/offer.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
@@ -61,6 +62,9 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       missing_seats integer not null check (missing_seats >= 0),
       strategy text not null,
       challenge_type text not null,
+      -- Runs alike in these are timed together; null in runs that did not store them.
+      strategy_version integer,
+      provider_class text,
       price bigint not null check (price >= 0),
       captured bigint check (captured >= 0),
       refunded bigint check (refunded >= 0 and refunded <= captured),
@@ -167,15 +171,17 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       hidden = coalesce(s.hidden, t.hidden),
       version = greatest(t.version, s.version)
     when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
-      challenge_type, price, captured, refunded, agreement_score, decision_share, cost_micros,
-      unpriced_calls, seats, simulated_seats, title, renamed, challenge, created_at, started_at,
-      ended_at, hidden, root_id, refinement, version)
+      challenge_type, strategy_version, provider_class, price, captured, refunded, agreement_score,
+      decision_share, cost_micros, unpriced_calls, seats, simulated_seats, title, renamed, challenge,
+      created_at, started_at, ended_at, hidden, root_id, refinement, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
       coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats,
         case when s.created ? 'refines'
           then s.dead_votes + jsonb_array_length(s.created #> '{refines,notOffered}')
           else s.dead_seats end),
-      s.created ->> 'strategy', s.created ->> 'challengeType', (s.created ->> 'price')::bigint,
+      s.created ->> 'strategy', s.created ->> 'challengeType',
+      (s.created ->> 'strategyVersion')::integer, s.created ->> 'providerClass',
+      (s.created ->> 'price')::bigint,
       (s.closed ->> 'captured')::bigint,
       (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer,
       s.decision_share, s.cost_micros,
@@ -363,4 +369,37 @@ export async function costSince(client: Queryable, since: string): Promise<numbe
     [since],
   );
   return rows[0]?.cost ?? 0;
+}
+
+/** How long the completed runs of one kind took, in seconds. */
+export type RunDurations = {
+  strategy: StrategyId;
+  version: number;
+  providerClass: ProviderClass;
+  /** At least one seat was simulated. */
+  simulated: boolean;
+  p50: number;
+  p90: number;
+  runs: number;
+};
+
+/** Of the runs that began at `since` (ISO 8601) or later, where at least `least` are of one kind. */
+export async function readDurations(
+  client: Queryable,
+  { since, least }: { since: string; least: number },
+): Promise<RunDurations[]> {
+  const seconds = 'extract(epoch from ended_at::timestamptz - started_at::timestamptz)';
+  const { rows } = await client.query<RunDurations>(
+    `select strategy, strategy_version as version, provider_class as "providerClass",
+       simulated_seats > 0 as simulated, count(*)::integer as runs,
+       (percentile_disc(0.5) within group (order by ${seconds}))::float8 as p50,
+       (percentile_disc(0.9) within group (order by ${seconds}))::float8 as p90
+     from optimization_list
+     where started_at >= $1 and status = 'completed' and ended_at is not null
+       and strategy_version is not null and provider_class is not null
+     group by strategy, strategy_version, provider_class, simulated_seats > 0
+     having count(*) >= $2`,
+    [since, least],
+  );
+  return rows;
 }

@@ -34,6 +34,9 @@ export type WebBuildOptions = {
 const sources = [
   'web/**/*',
   'services/*/contract.ts',
+  // The page that explains the method.
+  'docs/method.md',
+  'services/http/guide.ts',
   'services/identity/refusals.ts',
   // The pages share the view of a run and everything it is built from.
   'services/optimizations/{run,council,prompts,reading}/*.ts',

@@ -6,6 +6,7 @@ import { defineConfig, type Plugin, type ProxyOptions } from 'vite';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { isLoopbackAddress } from '#services/platform/http/client-address.ts';
+import { documents } from './documents.ts';
 import { prerender } from './prerender.ts';
 import { silentSchemas } from './silent-schemas.ts';
 
@@ -67,6 +68,7 @@ export default defineConfig({
     },
   },
   plugins: [
+    documents,
     silentSchemas,
     pureSchemas,
     tanstackRouter({

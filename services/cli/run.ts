@@ -10,7 +10,8 @@ import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import { CreateOptimizationRequest, RefineRequest } from '#services/optimizations/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { createCommand } from '#services/optimizations/create.ts';
+import { createCommand, estimate } from '#services/optimizations/create.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
@@ -45,7 +46,8 @@ const ask: CliCommand = {
     const person = await whoAsks(database, text(call, 'as'));
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
-    return show(call, await begin(database, person, request));
+    await sayEstimate(database, request);
+    return await show(call, await begin(database, person, request));
   },
 };
 
@@ -85,7 +87,7 @@ const refine: CliCommand = {
       { userId, runId, id, commandId, fingerprint: commandId },
       request,
     );
-    return show(call, id);
+    return await show(call, id);
   },
 };
 
@@ -134,6 +136,15 @@ async function whoAsks(database: Database, named: string | undefined): Promise<A
   if (named === undefined && env.mode === 'local')
     await prepareDemoAccount({ ...database, dataDir: env.dataDir });
   return personNamed(database, named ?? demoEmail);
+}
+
+/** Its price and time, for a strategy that can start. */
+async function sayEstimate(database: Database, request: CreateOptimizationRequest): Promise<void> {
+  const { strategy, challenge: challengeText, context: contextText } = request;
+  const workflowType = 'business-optimization';
+  const asked = { strategy, workflowType, challengeText, contextText };
+  const found = await estimate(database, asked);
+  if (found.available) say(`${found.credits} credits, ${durationWords(found)}.`);
 }
 
 async function begin(

@@ -113,7 +113,7 @@ export async function openLiveView(
       const { cursor, view, ...lists } = await readAsOfOneMoment(
         pool,
         ['credit_account', 'optimization_list'],
-        async (client, cursor) => ({ cursor, ...(await snapshotIn(client, userId, watching)) }),
+        async (client, at) => ({ cursor: at, ...(await snapshotIn(client, userId, watching)) }),
       );
       if (view === null) return { cursor, snapshot: lists };
       // A provider is asked for its models, which must not hold the transaction open.

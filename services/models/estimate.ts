@@ -12,7 +12,7 @@ type PricedModel = { offer: Pick<Offer, 'price'>; effort: Effort | null };
 
 /** The models of a run. */
 export type PricedCouncil<Model extends PricedModel = PricedModel> = {
-  seats: readonly Model[];
+  seats: readonly (Model & { reviewEffort: Effort | null })[];
   /** First and second. */
   extractors: readonly Model[];
   /** First and other. */
@@ -36,7 +36,7 @@ export function estimateOf(council: PricedCouncil, challengeCharacters: number):
   const likely = [
     ...council.seats.flatMap((seat) => [
       callMicros(seat, calls.opinion),
-      callMicros(seat, calls.review),
+      callMicros({ ...seat, effort: seat.reviewEffort }, calls.review),
     ]),
     ...council.extractors.slice(0, 1).map((one) => callMicros(one, calls.claims)),
     ...council.synthesizers.slice(0, 1).map((one) => callMicros(one, calls.draft)),

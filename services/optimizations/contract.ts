@@ -10,8 +10,17 @@ import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
 import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
+import {
+  ChallengeType,
+  OptimizationSummary,
+  Refinable,
+  RunId,
+  RunStatus,
+  runStatuses,
+  StrategyId,
+} from './summary-contract.ts';
 
-export { challengeTypes };
+export { challengeTypes, ChallengeType, OptimizationSummary, Refinable, RunStatus, StrategyId };
 
 /**
  * Requests and replies of the optimization calls (`spec` names kept, new fields snake_case). Units:
@@ -33,7 +42,6 @@ export const optimizationLimits = {
   pageSizeMost: 100,
 } as const;
 
-const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
 const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
 const SeatId = v.pipe(
   v.string(),
@@ -57,13 +65,6 @@ const BonusRuns = v.pipe(
 const AsOf = v.pipe(
   Time,
   v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
-);
-
-export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
-
-export const StrategyId = v.pipe(
-  v.picklist(strategyIds, 'Choose one of the listed strategies'),
-  v.description('The id of a strategy; `GET /optimizations/strategies` describes each'),
 );
 
 /** A list of short texts; those that are empty are left out. */
@@ -150,8 +151,6 @@ export type CreateOptimizationRequest = v.InferOutput<typeof CreateOptimizationR
 export const runSorts = ['newest', 'oldest', 'credits'] as const;
 export type RunSort = (typeof runSorts)[number];
 
-const runStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
-
 /** `GET /optimizations`: which runs, in which order, and which page of them. */
 export const RunsQuery = v.strictObject({
   page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page, from 1')), '1'),
@@ -199,6 +198,18 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  duration: v.pipe(
+    v.nullable(
+      v.object({
+        p50: v.pipe(v.number(), v.description('Seconds that half of the runs stayed below')),
+        p90: v.pipe(v.number(), v.description('Seconds that nine of ten runs stayed below')),
+        runs: v.pipe(v.number(), v.description('Completed runs of the last 90 days')),
+      }),
+    ),
+    v.description(
+      'What runs of this kind took on this server; null before 20 of them were completed',
+    ),
+  ),
   seats: v.pipe(
     v.array(
       v.object({
@@ -398,9 +409,6 @@ export const StrategiesQuery = v.strictObject({
 const Panel = v.object(PanelEntries);
 export type PanelFacts = v.InferOutput<typeof Panel>;
 
-export const RunStatus = v.picklist(runStatuses);
-export type RunStatus = v.InferOutput<typeof RunStatus>;
-
 export const ProgressStep = v.picklist([
   'initializing',
   'querying_models',
@@ -467,74 +475,6 @@ const SeatProgress = v.object({
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 
-const Credits = v.object({
-  price: v.pipe(
-    v.number(),
-    v.description('Credits that are held when it starts; no more is charged'),
-  ),
-  reserved: v.pipe(v.number(), v.description('Credits that are held for it now')),
-  charged: v.pipe(
-    v.nullable(v.number()),
-    v.description('Credits that it cost in the end; null until it is settled'),
-  ),
-  refunded: v.pipe(
-    v.nullable(v.number()),
-    v.description('Credits that were given back of what had been taken; null until it is settled'),
-  ),
-  settlement: v.pipe(
-    v.picklist(['none', 'held', 'pending', 'settled']),
-    v.description(
-      '`none` before it starts, and when it was cancelled before; `held` while it runs, `pending` once it ended and its charge is not taken yet',
-    ),
-  ),
-});
-
-/** What lists show of a run. */
-export const OptimizationSummary = v.object({
-  id: RunId,
-  title: v.string(),
-  description: v.pipe(v.string(), v.description('The first 200 characters of the question')),
-  status: RunStatus,
-  strategy: StrategyId,
-  challenge_type: ChallengeType,
-  progress: v.pipe(v.number(), v.description('0–100, whole; 100 only at the end')),
-  agreement_score: v.pipe(
-    v.nullable(v.number()),
-    v.description(
-      '0–100, whole: how far the models agree; null until it is scored, and when it could not be',
-    ),
-  ),
-  confidence_score: v.pipe(
-    v.nullable(v.number()),
-    v.description(
-      '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
-    ),
-  ),
-  cost: v.pipe(
-    v.nullable(v.number()),
-    v.description('USD that the models have cost; null while unknown'),
-  ),
-  cost_is_minimum: v.pipe(
-    v.boolean(),
-    v.description('A call whose cost is unknown is not in `cost`'),
-  ),
-  credits: Credits,
-  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
-  simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
-  root_id: v.pipe(
-    v.nullable(RunId),
-    v.description('Of a refinement: the run that it refines; null for any other run'),
-  ),
-  refinement_number: v.pipe(
-    v.nullable(v.number()),
-    v.description('From 1 among the refinements of that run; null for any other run'),
-  ),
-  created_at: Time,
-  createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
-  ended_at: v.nullable(Time),
-});
-export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
-
 export const OptimizationList = v.object({
   data: v.array(
     v.object({
@@ -579,7 +519,9 @@ export type Disagreement = v.InferOutput<typeof Disagreement>;
 export const BiasAnalysis = v.object({
   agreement_score: v.pipe(
     v.nullable(v.number()),
-    v.description('0–100, whole: how far the models agree; null when it could not be scored'),
+    v.description(
+      '0–100, whole: how far the models agree, where models of one maker share weight; no probability. `/method` has its formulas. Null when it could not be scored',
+    ),
   ),
   agreement_band: v.pipe(
     v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),
@@ -595,6 +537,12 @@ export const BiasAnalysis = v.object({
     v.nullable(v.string()),
     v.description('Why there is no score, or what was not measured, in words'),
   ),
+  ordering: v.pipe(
+    v.picklist(['kemeny', 'win_rate']),
+    v.description(
+      'What orders the answers: `kemeny`, the order that contradicts the fewest comparisons; `win_rate`, the mean share of reviewers who preferred an answer to each other one, where two answers were compared by fewer than four. Each reviewer counts alike in it: makers share weight in votes only',
+    ),
+  ),
   two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
@@ -604,13 +552,14 @@ export const BiasAnalysis = v.object({
     v.picklist([
       'clear',
       'tied_orders',
+      'orders_differ',
       'narrow_margin',
       'no_rank_agreement',
       'not_enough_comparisons',
       'copies',
     ]),
     v.description(
-      'Why there is a clear winner or none. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+      'Why there is a clear winner or none. `orders_differ`: another answer comes first by the win rates, which order the answers where few reviewers compared two of them. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
     ),
   ),
   disagreement_areas: v.array(Disagreement),
@@ -803,19 +752,6 @@ export const RefineRequest = v.strictObject({
 });
 export type RefineRequest = v.InferOutput<typeof RefineRequest>;
 
-const Refinable = v.object({
-  allowed: v.pipe(v.boolean(), v.description('`POST /optimizations/{id}/refine` would be taken')),
-  reason: v.pipe(v.nullable(v.string()), v.description('In words, why it would not; else null')),
-  price: v.pipe(v.number(), v.description('Credits that it would cost; 0 when it is included')),
-  included_left: v.pipe(
-    v.number(),
-    v.description(
-      'Refinements that the price of the run still covers: 1 until one has completed or three have been tried, then 0',
-    ),
-  ),
-});
-export type Refinable = v.InferOutput<typeof Refinable>;
-
 const Refinement = v.object({
   root_id: v.pipe(RunId, v.description('The run that is no refinement')),
   previous_id: v.pipe(RunId, v.description('The run whose result it starts from')),
@@ -837,6 +773,25 @@ const Refinement = v.object({
     v.description('The decision of the result that it starts from'),
   ),
 });
+
+/** A completed run in which a model that was paid for has no answer; null for any other. */
+const Degraded = v.object({
+  answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
+  paid_for: v.pipe(v.number(), v.description('Models of the panel')),
+  missing: v.array(
+    v.object({
+      seat: SeatId,
+      name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+      why: v.pipe(v.string(), v.description('In words')),
+    }),
+  ),
+  strongest_missing: v.pipe(
+    v.boolean(),
+    v.description('The strongest model of the panel is one of them'),
+  ),
+  refunded: v.pipe(v.number(), v.description('Credits that were returned')),
+});
+export type Degraded = v.InferOutput<typeof Degraded>;
 
 /** A run in full: the fold of its events, and what the stream's `run` snapshot carries. */
 export const Optimization = v.object({
@@ -881,6 +836,7 @@ export const Optimization = v.object({
   ),
   evolution: Evolution,
   result: v.nullable(RunResult),
+  degraded: v.nullable(Degraded),
   ended_because: v.pipe(
     v.nullable(v.string()),
     v.description('In words, when the run failed or was cancelled'),

@@ -3,7 +3,7 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
-import { isFree, tiers } from '#services/models/offer.ts';
+import { providerClassOf, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
@@ -121,6 +121,7 @@ export async function createCommand(
     role: one.role,
     family: one.offer.family,
     ...councilModel(one),
+    reviewEffort: one.reviewEffort,
   }));
   await sealer.createDataKey('run', run.runId, run.userId);
   const seal = (field: string, text: string) =>
@@ -131,6 +132,8 @@ export async function createCommand(
       userId: run.userId,
       challengeType: request.challenge_type,
       strategy: strategy.id,
+      strategyVersion: strategy.version,
+      providerClass: providerClassOf(everyModel(panel).map(({ offer }) => offer)),
       price: strategy.credits,
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
@@ -195,7 +198,6 @@ function scheduleOf(
     minFamilies: panel.minFamilies,
     typicalSeconds: panel.typicalSeconds,
     strongest: strongestSeat(panel),
-    pricesStale: isStale(catalogue, panel, new Date(now).toISOString()),
     prices: pricesFrom(
       catalogue,
       everyModel(panel).map(({ offer }) => offer.model),
@@ -237,14 +239,6 @@ function strongestSeat({ seats }: Panel): string {
   const strength = ({ offer }: Placed) =>
     tiers.indexOf(offer.tier) * 1e6 + (offer.price?.outputPerMTok ?? 0);
   return seats.reduce((best, one) => (strength(one) > strength(best) ? one : best)).seat;
-}
-
-/** A price that the run's costs need was read long ago, or is missing. */
-function isStale({ staleModels }: Catalogue, panel: Panel, at: string): boolean {
-  const stale = new Set(staleModels(at));
-  return everyModel(panel).some(
-    ({ offer }) => offer.price === null || (stale.has(offer.model) && !isFree(offer)),
-  );
 }
 
 function councilModel({ offer, effort }: Placed): CouncilModel {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { everyModel } from '#services/models/estimate.ts';
+import { providerClassOf } from '#services/models/offer.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { seat } from '#services/models/seating.ts';
@@ -11,6 +12,7 @@ import type { Strategy } from '#services/models/strategies.ts';
 import { waitingFor } from '#services/models/waiting.ts';
 import type { Deadlines, Lanes } from '#services/models/waiting.ts';
 import type { PanelFacts } from './contract.ts';
+import type { ReadDurations } from './durations.ts';
 import type { ReadLanes } from './lanes.ts';
 import { callsByStage } from './run/lanes.ts';
 
@@ -20,6 +22,7 @@ export type PanelDependencies = {
   catalogue: Catalogue;
   registry: Pick<ModelRegistry, 'offers' | 'hasRealModels'>;
   readLanes: ReadLanes;
+  readDurations: ReadDurations;
   isLocal: boolean;
   /** Whether a model may stand in for a wanted one. */
   substituteModels: boolean;
@@ -37,8 +40,10 @@ type Asked = {
 export type Panel = Seating & {
   strategy: Strategy;
   deadlines: Deadlines;
-  /** What a run usually takes. */
+  /** What a run usually takes: measured, else by design. */
   typicalSeconds: number;
+  /** Seconds, once enough runs of its kind were completed here. */
+  duration: PanelFacts['duration'];
   /** Of the providers that answer few calls at a time. */
   lanes: Lanes;
 };
@@ -51,12 +56,14 @@ export async function panelsOf({
   catalogue,
   registry,
   readLanes,
+  readDurations,
   isLocal,
   substituteModels,
   creditUsd,
 }: PanelDependencies): Promise<(asked: Asked) => Panel> {
   const offers = await registry.offers();
   const lanes = await readLanes([...new Set(offers.map(({ provider }) => provider))]);
+  const durations = await readDurations();
   const real = offers.filter(({ simulated }) => !simulated);
   const mayBeSimulated = (allowed: boolean) => isLocal && (allowed || !registry.hasRealModels);
   return ({ strategy, challengeCharacters, allowSimulated }) => {
@@ -67,11 +74,33 @@ export async function panelsOf({
       packagePrice: creditUsd,
       lifted: isLocal ? { seats: true, price: true } : strategy.lifted,
     });
-    return withWaiting(strategy, seating, lanes);
+    const waiting = withWaiting(strategy, seating, lanes);
+    const duration = durationOf(waiting, durations);
+    return { ...waiting, duration, typicalSeconds: duration?.p50 ?? waiting.typicalSeconds };
   };
 }
 
-function withWaiting(strategy: Strategy, seating: Seating, lanes: Lanes): Panel {
+/** Of the runs with the same version of the strategy and the same kind of providers. */
+function durationOf(
+  panel: Omit<Panel, 'duration'>,
+  durations: Awaited<ReturnType<ReadDurations>>,
+): Panel['duration'] {
+  const { id, version } = panel.strategy;
+  const offers = everyModel(panel).map(({ offer }) => offer);
+  const providerClass = providerClassOf(offers);
+  const simulated = panel.seats.some(({ offer }) => offer.simulated);
+  const found = durations.find(
+    (one) =>
+      one.strategy === id &&
+      one.version === version &&
+      one.providerClass === providerClass &&
+      one.simulated === simulated,
+  );
+  if (found === undefined) return null;
+  return { p50: Math.round(found.p50), p90: Math.round(found.p90), runs: found.runs };
+}
+
+function withWaiting(strategy: Strategy, seating: Seating, lanes: Lanes): Omit<Panel, 'duration'> {
   const called = new Set(everyModel(seating).map(({ offer }) => offer.provider));
   const own = Object.fromEntries(Object.entries(lanes).filter(([name]) => called.has(name)));
   const waiting = waitingFor(strategy.deadlines, callsByStage(calledModels(seating)), own);
@@ -144,6 +173,7 @@ export function describePanel(panel: Panel, catalogue: Catalogue): PanelFacts {
   return {
     seats,
     typical_seconds: panel.typicalSeconds,
+    duration: panel.duration,
     available: unavailable === null,
     unavailable: unavailable?.reason ?? null,
     missing: (unavailable?.missing ?? []).map(nameOf),

@@ -101,7 +101,11 @@ export function optimizationRoutes(
           work: async () => {
             await takeTurn(userId);
             const { state, view } = await openRun(dependencies, runId, () => titleAlone);
-            const title = await sealedTitle(sealer, { runId, keyId: keyOf(runId, state) }, body.title);
+            const title = await sealedTitle(
+              sealer,
+              { runId, keyId: keyOf(runId, state) },
+              body.title,
+            );
             const same = view.title === body.title;
             await ask(dependencies, userId, runId, { type: 'Rename', title, same });
             return detail(dependencies, runId);
@@ -238,8 +242,7 @@ async function ownRun(
   if (which === 'hidden too') return state;
   // A refinement is deleted and restored with its root.
   const root = state.refines ? await readState(state.refines.root) : state;
-  if (state.hiddenAt !== null || !('hiddenAt' in root) || root.hiddenAt !== null)
-    throw noSuchRun();
+  if (state.hiddenAt !== null || !('hiddenAt' in root) || root.hiddenAt !== null) throw noSuchRun();
   return state;
 }
 
@@ -250,7 +253,10 @@ async function refuseDeletion(
   { refines }: Known,
 ): Promise<void> {
   if (refines)
-    throw new Problem('part-of-run', 'A refinement is deleted together with the run that it refines.');
+    throw new Problem(
+      'part-of-run',
+      'A refinement is deleted together with the run that it refines.',
+    );
   const chain = await readChain(pool, runId);
   if (chain?.refinements.some(({ status }) => status === 'pending' || status === 'processing'))
     throw new Problem('running', 'A refinement of this run has not ended; cancel it first.');

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { RunDurations } from '#projections/optimization-list.ts';
 import type { Offer } from '#services/models/offer.ts';
 import {
   describePanel,
@@ -16,11 +17,13 @@ const mixed = everything.map((offer) => ({ ...offer, simulated: !isReal(offer) }
 async function panel(
   offers: readonly Offer[],
   { allowSimulated = false, isLocal = true, hasRealModels = true } = {},
+  durations: readonly RunDurations[] = [],
 ) {
   const panelOf = await panelsOf({
     catalogue,
     registry: { offers: async () => offers, hasRealModels },
     readLanes: async () => ({}),
+    readDurations: async () => durations,
     isLocal,
     substituteModels: true,
     creditUsd: 0.375,
@@ -39,6 +42,28 @@ test('once a real model is connected, simulated ones are seated only when the us
     summary: 'All 7 seats as designed',
   });
   expect((await panel(mixed, { allowSimulated: true, isLocal: false })).simulated).toBe(false);
+});
+
+test.each([
+  ['of its own kind', {}, { p50: 118, p90: 231, runs: 24 }],
+  ['of another version', { version: strategy.version - 1 }, null],
+  ['of vendors, while a router answers,', { providerClass: 'vendor' as const }, null],
+  ['of simulated models', { simulated: true }, null],
+])('a panel has the measured duration %s or none: %j, %j', async (_of, change, duration) => {
+  const measured = {
+    strategy: strategy.id,
+    version: strategy.version,
+    providerClass: 'router' as const,
+    simulated: false,
+    p50: 118.4,
+    p90: 230.6,
+    runs: 24,
+    ...change,
+  };
+  expect(await panel(everything, {}, [measured])).toMatchObject({
+    duration,
+    typical_seconds: duration?.p50 ?? strategy.typicalSeconds,
+  });
 });
 
 test('the simulator does not stand in for a connected provider that does not answer', async () => {
@@ -63,6 +88,7 @@ test('the version of an estimate changes with a seat, and with nothing else that
       catalogue,
       registry: { offers: async () => offers, hasRealModels: true },
       readLanes: async () => ({}),
+      readDurations: async () => [],
       isLocal: true,
       substituteModels: true,
       creditUsd: 0.375,

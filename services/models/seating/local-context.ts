@@ -17,7 +17,7 @@ export function localContexts(
   const calls = usualCalls({ challengeCharacters, seats: seats.length, reviewsPerSeat });
   const uses: readonly (readonly [readonly Placed[], CallTokens])[] = [
     [seats, calls.opinion],
-    [seats, calls.review],
+    [seats.map((seat) => ({ ...seat, effort: seat.reviewEffort })), calls.review],
     [extractors, calls.claims],
     [synthesizers, calls.draft],
     [verifiers.flat(), calls.verdict],

@@ -19,6 +19,7 @@ import {
   judgeWinner,
   kemenyOrder,
   rubricMeans,
+  shownOrder,
   tieBreak,
   winRates,
 } from './ranking.ts';
@@ -81,6 +82,7 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
   return rounded({
     metricVersion: metric.version,
     order: ranking.order,
+    ...(ranking.ordering === undefined ? {} : { ordering: ranking.ordering }),
     q: Object.fromEntries(ranking.q),
     rubricMeans: Object.fromEntries(ranking.rubric),
     condorcetWinner: ranking.condorcetWinner,
@@ -121,22 +123,22 @@ function rankAnswers(
   const q = winRates(pairs);
   const rubric = rubricMeans(answers, reviews);
   const seeded = seededOrder(seed, 'ties', answers.toSorted(compareText));
-  const kemeny = kemenyOrder(
-    pairs,
-    tieBreak(
-      q,
-      rubric,
-      answers.map((answer) => seeded.indexOf(answer)),
-    ),
+  const preference = tieBreak(
+    q,
+    rubric,
+    answers.map((answer) => seeded.indexOf(answer)),
   );
+  const kemeny = kemenyOrder(pairs, preference);
+  const { shown, ordering } = shownOrder(pairs, kemeny, preference, metric);
   const taus = reviewerTaus(answers, reviews, metric);
   const agreed = rankAgreement(taus, metric);
   return {
-    order: kemeny.order.map((index) => answers[index]!),
+    order: shown.map((index) => answers[index]!),
+    ordering,
     q: new Map(answers.map((answer, index) => [answer, q[index]!])),
     rubric: new Map(answers.map((answer, index) => [answer, rubric[index]!])),
     condorcetWinner: condorcetWinner(pairs),
-    verdict: judgeWinner(pairs, kemeny, agreed, metric),
+    verdict: judgeWinner(pairs, kemeny, shown, agreed, metric),
     rankAgreement: agreed,
     camps: twoCamps(
       taus,

@@ -82,6 +82,11 @@ function answersFor(state: RunState, reviewer: string): readonly string[] {
   return reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
 }
 
+/** A request as one text: what `CallStarted.promptMac` is computed of. */
+export function promptText({ system, prompt, schema }: PreparedCall['request']): string {
+  return JSON.stringify([system, prompt, schema]);
+}
+
 export function prepareCall(run: OpenRun, slot: Slot, attempt: number): PreparedCall {
   const delimiter = dataDelimiter(seedOf(run), slot, attempt);
   const parts = parseSlot(slot);

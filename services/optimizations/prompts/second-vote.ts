@@ -129,7 +129,7 @@ export function secondVoteCall(
   };
 }
 
-export type CheckedSecondVote = {
+type CheckedSecondVote = {
   votes: Readonly<Record<string, Vote>>;
   optionId: string;
   /** By claim; claims without a reason are absent. */
@@ -138,7 +138,7 @@ export type CheckedSecondVote = {
 };
 
 /** A second vote against what its writer was shown: claims left out keep their earlier vote. */
-export function checkSecondVote(
+function checkSecondVote(
   { votes, decision_vote: decision }: SecondVoteReply,
   shown: { claimIds: readonly string[]; optionIds: readonly string[] },
 ): Checked<CheckedSecondVote> {
@@ -163,7 +163,8 @@ export function checkSecondVote(
 
 /** What the person has said since the root, oldest first. */
 export function givenTo({ before, refines }: RunView): string[] {
-  return [...(before?.given ?? []), ...(refines?.text == null ? [] : [refines.text])];
+  const text = refines?.text ?? null;
+  return [...(before?.given ?? []), ...(text === null ? [] : [text])];
 }
 
 export function scrubFor({ state }: OpenRun): Scrub {

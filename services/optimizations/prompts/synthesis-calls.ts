@@ -156,7 +156,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),
-      ...(view.before?.decision == null ? [] : [view.before.decision]),
+      view.before?.decision ?? '',
       // The writer answers these, so it may name their numbers.
       ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw)),
       ...disputedClaims(scores).flatMap((id) =>

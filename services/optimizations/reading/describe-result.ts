@@ -57,7 +57,14 @@ function votesFor(scores: Scores | null, option: string | null) {
 
 type Words = Pick<
   RunResult,
-  'decision' | 'changed' | 'sections' | 'next_steps' | 'dissent' | 'uncertainties' | 'verified' | 'seat'
+  | 'decision'
+  | 'changed'
+  | 'sections'
+  | 'next_steps'
+  | 'dissent'
+  | 'uncertainties'
+  | 'verified'
+  | 'seat'
 >;
 
 function written(view: RunView, draft: WrittenDraft | null): Words {

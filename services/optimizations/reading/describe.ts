@@ -13,7 +13,13 @@ import type {
   SeatStatus,
 } from '#services/optimizations/contract.ts';
 import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
-import { answerSlot, draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
+import {
+  answerSlot,
+  draftSlot,
+  opinionSlot,
+  reviewSlot,
+} from '#services/optimizations/run/slots.ts';
+import { describeDegraded } from './degraded.ts';
 import { acceptedDraft, describeResult } from './describe-result.ts';
 import {
   claimText,
@@ -51,6 +57,7 @@ export function describeRun(view: RunView, now: number): Optimization {
       : 0,
     evolution: { ...describeProgress(view, now), bias },
     result: describeResult(view),
+    degraded: describeDegraded(view, (seat) => whyOut(view, seat)),
     ended_because: endReason(view),
     council: view,
   };
@@ -364,10 +371,7 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
 function seatReason(view: RunView, seat: string, status: SeatStatus): string | null {
   if (status === 'excluded')
     return `Left out of the vote: its answer tried to instruct its reviewers (${view.excluded?.flags ?? 0} flagged it)`;
-  if (isNotOffered(view, seat)) return failureWords.not_offered;
-  const failure = finalFailure(view, answerSlot(view, seat));
-  if (failure !== null) return failureWords[failure];
-  if (isMissing(view, seat)) return failureWords[lastFailure(view, seat) ?? 'late'];
+  if (isOut(view, seat)) return whyOut(view, seat);
   if (status === 'not_called') return 'Was not asked';
   if (status === 'failed') return 'Had not answered when the run ended';
   if (status === 'retrying') {
@@ -375,10 +379,22 @@ function seatReason(view: RunView, seat: string, status: SeatStatus): string | n
       view,
       view.calls[reviewSlot(seat)] ? reviewSlot(seat) : answerSlot(view, seat),
     );
-    return `Retrying (attempt ${(last?.number ?? 1) + 1}): ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
+    return `${retryingWords(last?.number ?? 1)}: ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
   }
   const reviewFailure = finalFailure(view, reviewSlot(seat));
   return reviewFailure === null ? null : `No review: ${failureWords[reviewFailure]}`;
+}
+
+function whyOut(view: RunView, seat: string): string {
+  if (isNotOffered(view, seat)) return failureWords.not_offered;
+  return failureWords[
+    finalFailure(view, answerSlot(view, seat)) ?? lastFailure(view, seat) ?? 'late'
+  ];
+}
+
+/** `attempts`: those that failed. From the second retry on it has its number. */
+export function retryingWords(attempts: number): string {
+  return attempts < 2 ? 'Retrying' : `Retrying (retry ${attempts})`;
 }
 
 export const failureWords: Readonly<Record<MissingSeat['why'], string>> = {
@@ -444,6 +460,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     agreement_band: scores.agreement.band,
     agreement_capped: capOf(scores),
     agreement_note: agreementNote(scores),
+    ordering: scores.ordering ?? 'kemeny',
     two_camps: scores.twoCamps,
     clear_winner: scores.clearWinner,
     clear_winner_reason: scores.clearWinnerReason,
@@ -455,10 +472,10 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         Math.round(support * 100),
       ]),
     ),
-    uncertainty_factors: scores.uncertainty.map((factor) => ({
-      kind: factor.kind,
-      text: uncertaintyText(view, factor),
-    })),
+    uncertainty_factors: scores.uncertainty
+      // Runs of v0.1 carry it, and only an operator can do something about it.
+      .filter(({ ref }) => ref !== 'price_table_stale')
+      .map((factor) => ({ kind: factor.kind, text: uncertaintyText(view, factor) })),
     minority_report: scores.minority
       ? {
           seat: scores.minority.seat,
@@ -496,8 +513,6 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
         note: 'How far longer answers ranked higher (τ). One run cannot separate length from quality.',
       },
-      { id: 'self', name: 'Self-preference', value: null, note: 'Not measured in this version.' },
-      { id: 'family', name: 'Same family', value: null, note: 'Not measured in this version.' },
     ],
   };
 }
@@ -582,7 +597,6 @@ const processWords: Readonly<Record<string, string>> = {
   seat_excluded: 'One answer was left out of the vote.',
   strongest_seat_missing: 'The strongest model of the panel is missing.',
   votes_missing: 'Not every model voted again.',
-  price_table_stale: 'The price table is more than 30 days old.',
 };
 
 const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;

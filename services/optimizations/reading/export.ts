@@ -5,7 +5,14 @@ import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { describeRun } from './describe.ts';
-import { createReadRun, foldRun, occurredAt, openTexts, previousOf, runEventOf } from './read-run.ts';
+import {
+  createReadRun,
+  foldRun,
+  occurredAt,
+  openTexts,
+  previousOf,
+  runEventOf,
+} from './read-run.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';

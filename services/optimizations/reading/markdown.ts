@@ -1,5 +1,6 @@
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { draftMarkdown, escapeMarkdown } from '#services/optimizations/prompts/draft.ts';
+import { degradedWords } from './degraded.ts';
 import { claimText, opinionOf } from './texts.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
 
@@ -14,6 +15,7 @@ export function runMarkdown(run: Optimization): string {
     `# ${escapeMarkdown(run.title)}`,
     isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
     simulatedLines(run),
+    degradedLines(run),
     run.result ? recommendation(run, run.result) : ending(run),
     ...(bias ? [agreement(bias), ...findings(bias)] : []),
     ...answers(run),
@@ -40,6 +42,12 @@ function simulatedLines(run: Optimization): string {
   ]
     .filter((line) => line !== '')
     .join('\n>\n');
+}
+
+function degradedLines({ degraded, credits }: Optimization): string {
+  if (degraded === null) return '';
+  const { title, sentences } = degradedWords(degraded, credits);
+  return `**${title}.** ${escapeMarkdown(sentences.join(' '))}`;
 }
 
 const statusWords: Readonly<Record<Optimization['status'], string>> = {

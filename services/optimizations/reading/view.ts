@@ -18,7 +18,7 @@ import type {
   SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { OptimizationSummary, Refinable } from '#services/optimizations/contract.ts';
+import type { OptimizationSummary, Refinable } from '#services/optimizations/summary-contract.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { mergedBallot } from '#services/optimizations/run/second-ballot.ts';
@@ -118,6 +118,8 @@ export type RunView = {
   calls: Readonly<Record<Slot, CallView>>;
   accepted: readonly string[] | null;
   missing: readonly MissingSeat[];
+  /** Seats that did not review, or, in a refinement, did not vote again. */
+  silent: readonly MissingSeat[];
   ledger: {
     source: 'extractor' | 'second_extractor' | 'fallback';
     scored: boolean;
@@ -317,7 +319,7 @@ export function patchOf(
       };
     }
     case 'ReviewsClosed':
-      return { stage: 'scoring', excluded: event.data.excluded };
+      return { stage: 'scoring', excluded: event.data.excluded, silent: event.data.missing };
     case 'ScoresComputed': {
       const { inputs: _inputs, synthesisHardAt: _hardAt, ...scores } = event.data;
       return { stage: 'synthesis', scores };
@@ -395,7 +397,6 @@ const emptySchedule: Schedule = {
   minFamilies: 0,
   typicalSeconds: 0,
   strongest: '',
-  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 0,
     opinionsHard: 0,
@@ -433,6 +434,7 @@ const emptyView: RunView = {
   calls: {},
   accepted: null,
   missing: [],
+  silent: [],
   ledger: null,
   excluded: null,
   scores: null,

@@ -10,6 +10,7 @@ import type { RunView } from './view.ts';
  */
 export function withBase(view: RunView, base: RunView): RunView {
   const { challenge, context, objectives, constraints, standIn, ledger, refines } = base;
+  const text = refines?.text ?? null;
   const decision = describeResult(base)?.decision ?? erased;
   const opinions = Object.entries(base.calls).filter(
     ([slot]) => parseSlot(slot).kind === 'opinion',
@@ -30,7 +31,7 @@ export function withBase(view: RunView, base: RunView): RunView {
           return review === null ? [] : [[seat, review] as const];
         }),
       ),
-      given: [...(base.before?.given ?? []), ...(refines?.text == null ? [] : [refines.text])],
+      given: [...(base.before?.given ?? []), ...(text === null ? [] : [text])],
       decision: decision === erased ? null : decision,
     },
   };

@@ -72,11 +72,9 @@ export async function readGround(
 }
 
 /** The seats whose vote was counted. */
-export function votingSeats({ seats, accepted, excluded, refines }: RunView): RunView['seats'] {
+function votingSeats({ seats, accepted, excluded, refines }: RunView): RunView['seats'] {
   if (refines !== null) return seats;
-  return seats.filter(
-    ({ seat }) => accepted?.includes(seat) === true && seat !== excluded?.seat,
-  );
+  return seats.filter(({ seat }) => accepted?.includes(seat) === true && seat !== excluded?.seat);
 }
 
 function isOffered(

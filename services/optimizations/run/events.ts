@@ -5,6 +5,7 @@ import type {
   UsageRecord,
 } from '#services/models/model.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import type { ProviderClass } from '#services/models/offer.ts';
 import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 import type { Lanes } from '#services/models/waiting.ts';
 
@@ -54,7 +55,13 @@ export type CalledModel = Pick<
 >;
 
 /** `seat` is the code people see: S1, R2, I3. */
-export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
+export type Seat = CouncilModel & {
+  seat: string;
+  role: SeatRole;
+  family: string;
+  /** Of its review, which `effort` is not; absent in runs of v0.1, where one effort served both. */
+  reviewEffort?: Effort | null;
+};
 
 /** How the panel differs from the strategy's design, in words. */
 export type SeatingFacts = {
@@ -82,8 +89,8 @@ export type Schedule = {
   typicalSeconds: number;
   /** The seat with the most expensive model: its absence matters most. */
   strongest: string;
-  /** A price of this run was last read more than 30 days before it was created. */
-  pricesStale: boolean;
+  /** In runs of v0.1: a price was last read more than 30 days before it was created. */
+  pricesStale?: boolean;
   /**
    * By model, the prices that this run's costs use: a call costs the row in force when it starts.
    * Absent in runs of v0.1, as is `maxOutputTokens`, the bound of one call's output.
@@ -300,8 +307,10 @@ export type ConclusionReason =
 /** Numbers of `ScoresComputed`; formulas in `council.ts`. Shares are 0–1, rounded to 4 decimals. */
 export type Scores = {
   metricVersion: string;
-  /** Kemeny order, best first. */
+  /** Best first. */
   order: readonly string[];
+  /** What made it; absent before `agreement_v2`: Kemeny. */
+  ordering?: 'kemeny' | 'win_rate';
   q: Readonly<Record<string, number | null>>;
   rubricMeans: Readonly<Record<string, number | null>>;
   condorcetWinner: string | null;
@@ -309,6 +318,8 @@ export type Scores = {
   clearWinnerReason:
     | 'clear'
     | 'tied_orders'
+    /** The win rates place another answer first; since `agreement_v2`. */
+    | 'orders_differ'
     | 'narrow_margin'
     | 'no_rank_agreement'
     | 'not_enough_comparisons'
@@ -410,6 +421,9 @@ export type OptimizationEvent =
         userId: string;
         challengeType: ChallengeType;
         strategy: StrategyId;
+        /** Of the strategy, and who answers: runs alike in both are timed together. Absent in v0.1. */
+        strategyVersion?: number;
+        providerClass?: ProviderClass;
         /** Credits. */
         price: number;
         /** The price holds until here. */
@@ -453,7 +467,18 @@ export type OptimizationEvent =
         | { reviewsSoftAt: string; reviewsHardAt: string }
       )
     >
-  | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>
+  | Event<
+      'CallStarted',
+      CallAt &
+        CalledModel & {
+          startedAt: string;
+          /**
+           * `promptText` of the request under a subkey of the run's data key, 64 hex digits. Absent in
+           * runs of v0.1, and when the run's texts were erased before the call.
+           */
+          promptMac?: string;
+        }
+    >
   | Event<'CallLost', CallAt & { final: boolean }>
   | Event<
       'CallSucceeded',

@@ -61,7 +61,7 @@ export type OptimizationCommand =
       waitMs?: number;
     }
   | { type: 'Cancel'; now: string }
-  | { type: 'BeginCall'; slot: Slot; attempt: number; now: string }
+  | { type: 'BeginCall'; slot: Slot; attempt: number; now: string; promptMac?: string }
   | {
       type: 'EndCall';
       slot: Slot;
@@ -200,6 +200,7 @@ function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationE
       attempt: command.attempt,
       ...calledModel(command.slot, state),
       startedAt: command.now,
+      ...(command.promptMac === undefined ? {} : { promptMac: command.promptMac }),
     },
   };
   return call.open ? [{ type: 'CallLost', data: { ...lost, final: false } }, begun] : [begun];

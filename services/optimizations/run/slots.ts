@@ -56,12 +56,11 @@ export function modelOf(
   const synthesizers = run.synthesizers ?? [];
   switch (parts.kind) {
     case 'opinion':
-    case 'review':
-      return modelAt(
-        run.seats.filter((seat) => seat.seat === parts.seat),
-        0,
-        slot,
-      );
+      return seatAt(run.seats, parts.seat);
+    case 'review': {
+      const seat = seatAt(run.seats, parts.seat);
+      return seat.reviewEffort === undefined ? seat : { ...seat, effort: seat.reviewEffort };
+    }
     case 'claims':
       return modelAt(run.schedule.extractors, parts.round - 1, slot);
     case 'draft':
@@ -85,6 +84,12 @@ export function askedSeats(run: { seats: readonly Seat[]; refines?: Refines }): 
 export function everyModel(run: { seats: readonly Seat[]; schedule: Schedule }): CouncilModel[] {
   const { extractors, synthesizers, verifiers } = run.schedule;
   return [...run.seats, ...extractors, ...synthesizers, ...verifiers.flat()];
+}
+
+function seatAt(seats: readonly Seat[], code: string): Seat {
+  const found = seats.find((seat) => seat.seat === code);
+  if (!found) throw new RangeError(`There is no seat ${code}`);
+  return found;
 }
 
 function modelAt(models: readonly CouncilModel[], index: number, slot: Slot): CouncilModel {

@@ -233,7 +233,7 @@ function firstReviewsOf(state: At<'reviews'>): Counted {
       ...(state.missing.some(({ seat }) => seat === state.schedule.strongest)
         ? ['strongest_seat_missing']
         : []),
-      ...(state.schedule.pricesStale ? ['price_table_stale'] : []),
+      ...(state.schedule.pricesStale === true ? ['price_table_stale'] : []),
       ...(missing.length > 0 ? ['reviews_missing'] : []),
       ...(state.scored ? [] : ['no_claim_ledger']),
       ...(excluded ? ['seat_excluded'] : []),

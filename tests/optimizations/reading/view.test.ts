@@ -420,7 +420,7 @@ describe('the progress of a seat', () => {
     ['processing', null, started().given(begin('opinion.S1'))],
     [
       'retrying',
-      'Retrying (attempt 2): The provider is limiting requests',
+      'Retrying: The provider is limiting requests',
       started().given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited')),
     ],
     ['refused', 'The model declined to answer this question', started().died(['opinion.S1'])],
@@ -647,6 +647,21 @@ test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | nu
     expect(String(evolution.bias?.agreement_note)).toMatch(note);
   },
 );
+
+test('a run of v0.1 names the Kemeny order, and no age of prices', () => {
+  const view = viewOf(closed());
+  const { ordering: _later, ...scores } = view.scores!;
+  const uncertainty = ['price_table_stale', 'reviews_missing'].map((ref) => ({
+    kind: 'process' as const,
+    ref,
+    count: 1,
+  }));
+  const { evolution } = describeRun({ ...view, scores: { ...scores, uncertainty } }, later);
+  expect(evolution.bias).toMatchObject({
+    ordering: 'kemeny',
+    uncertainty_factors: [{ kind: 'process', text: 'Not every model reviewed the others.' }],
+  });
+});
 
 test('no bias indicator says plus or minus zero', () => {
   const view = viewOf(closed());

@@ -124,7 +124,8 @@ describe('the price of a refinement', () => {
   test.each([
     [
       'returns the share of the seats that did not vote',
-      (begun: Script) => begun.died(votes.slice(0, 1), 'timeout').answered(votes.slice(1)).answered(written),
+      (begun: Script) =>
+        begun.died(votes.slice(0, 1), 'timeout').answered(votes.slice(1)).answered(written),
       { kind: 'capture', capture: 10, refund: 2 },
     ],
     [
@@ -178,9 +179,7 @@ describe('the scores of a refinement', () => {
   });
 
   test('a vote that comes after the stage has closed changes nothing', () => {
-    const closedVotes = voting()
-      .answered(votes.slice(0, 6))
-      .given(deadline('reviews', 'soft'));
+    const closedVotes = voting().answered(votes.slice(0, 6)).given(deadline('reviews', 'soft'));
     const late = closedVotes.answered(['review.I2'], vote('disagree', 'o2'));
     expect(scoresOf(late)).toEqual(scoresOf(closedVotes));
   });

@@ -31,7 +31,5 @@ export function refinementOf(
 }
 
 /** A refinement that asks its seats to vote. */
-export const voting = (
-  parts: Partial<Refines> = {},
-  created_: Partial<CreatedData> = {},
-): Script => refinementOf(closed(), parts, created_).given(start());
+export const voting = (parts: Partial<Refines> = {}, created_: Partial<CreatedData> = {}): Script =>
+  refinementOf(closed(), parts, created_).given(start());

@@ -570,7 +570,6 @@ function emptyRun(): RunAudit {
       minFamilies: 0,
       typicalSeconds: 0,
       strongest: '',
-      pricesStale: false,
       deadlinesMs: {
         opinionsSoft: 0,
         opinionsHard: 0,

@@ -400,6 +400,33 @@ describe('a failure', () => {
     },
   );
 
+  test.each([
+    [{ effort: 'high', reviewEffort: 'low', efforts: ['none', 'low', 'high'] }, ['low', 'none']],
+    [{ effort: 'high', reviewEffort: null, efforts: [] }, [null, null]],
+    [{ effort: 'high', efforts: ['low', 'high'] }, ['high', 'low']],
+  ] as const)(
+    'a review of a seat with %j and its next attempt have the efforts %j',
+    (own, wanted) => {
+      const reviews = inReviews({ seats: sevenSeats.map((seat) => ({ ...seat, ...own })) }).given(
+        begin('review.S1'),
+        fails('review.S1', 'truncated'),
+        begin('review.S1', 2, after(20_000)),
+      );
+      const efforts = reviews.events.flatMap((event) =>
+        event.type === 'CallStarted' && event.data.slot === 'review.S1' ? [event.data.effort] : [],
+      );
+      expect(efforts).toEqual(wanted);
+      expect(
+        only(
+          started({ seats: sevenSeats.map((seat) => ({ ...seat, ...own })) }).when(
+            begin('opinion.S1'),
+          ),
+          'CallStarted',
+        ).data.effort,
+      ).toBe('high');
+    },
+  );
+
   test('a failure of one class does not use up the attempts of another', () => {
     const mixed = started().given(
       begin('opinion.S1'),

@@ -68,7 +68,6 @@ export const schedule: Schedule = {
   minFamilies: 3,
   typicalSeconds: 30,
   strongest: 'S1',
-  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 60_000,
     opinionsHard: 180_000,
@@ -89,6 +88,8 @@ export function create(parts: Partial<CreatedData> = {}): OptimizationCommand {
       userId,
       challengeType: 'marketing',
       strategy: 'balanced',
+      strategyVersion: 2,
+      providerClass: 'vendor',
       price,
       priceUntil: after(86_400_000),
       catalogueVersion: 'test',
@@ -280,8 +281,8 @@ export function reviewBy(
 }
 
 /** A second vote that repeats the first one; a seat without one agrees with everything. */
-export function sameVote({ claims, before }: Refines, seat: string): CallOutcome {
-  const first = before.ballots[seat];
+function sameVote({ claims, before }: Refines, voter: string): CallOutcome {
+  const first = before.ballots[voter];
   return {
     kind: 'second_vote',
     votes: Object.fromEntries(
@@ -390,6 +391,22 @@ export const concluded = (): Script =>
   inSynthesis().answered(['draft.1', 'verify.1.1', 'verify.1.2']);
 export const closed = (): Script =>
   concluded().given({ type: 'Close', captured: 14, refunded: 0, creditsVersion: 3 });
+
+/** A completed run in which these seats never answered. */
+export const closedWithout = (
+  seats: readonly string[],
+  failure: FailureClass,
+  refunded: number,
+): Script => {
+  const opened = started().died(opinionsOf(seats), failure);
+  const inDraft = [opinionsOf(allSeats), ['claims.1'], reviewsOf(allSeats)].reduce<Script>(
+    (done, slots) => done.answered(slots.filter((slot) => owedSlots(done.state).includes(slot))),
+    opened,
+  );
+  return inDraft
+    .answered(['draft.1', 'verify.1.1', 'verify.1.2'])
+    .given({ type: 'Close', captured: price, refunded, creditsVersion: 3 });
+};
 
 export function typesOf(events: readonly OptimizationEvent[]): string[] {
   return events.map(({ type }) => type);

@@ -4,6 +4,7 @@ import {
   begin,
   cancel,
   closed,
+  closedWithout,
   created,
   inReviews,
   inSynthesis,
@@ -422,12 +423,25 @@ describe('the result', () => {
     await page.getByRole('link', { name: 'View Credit Balance' }).waitFor();
   });
 
-  it('the page of a cancelled run says what was returned', async () => {
+  it('the result of a run without a model says so above the decision', async () => {
+    const { page } = await read(storyOf(closedWithout(['I2'], 'malformed', 2)));
+    const banner = page.getByText('6 of 7 models answered');
+    await banner.waitFor();
+    await page.getByText('2 of 14 credits were returned.').waitFor();
+    const heading = page.getByRole('heading', { name: 'Recommendation' });
+    const [above, below] = await Promise.all([banner.boundingBox(), heading.boundingBox()]);
+    expect(above?.y).toBeLessThan(below?.y ?? 0);
+  });
+
+  it('the page of a cancelled run says what was returned, and shows the answers that arrived', async () => {
     const script = started()
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
     await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
+    await page.getByText('1 of 7 models had answered.').waitFor();
+    await page.getByText('S1 would begin small.').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
   });
 
   it('the page of a failed run says why, what it cost, and offers a retry', async () => {

@@ -191,7 +191,7 @@ describe('the estimate', () => {
     await page.clock.runFor(499);
     expect(calls('/api/optimizations/estimate')).toEqual([]);
     await page.clock.resume();
-    await page.getByText('$0.021 for the models, about 30 s').waitFor();
+    await page.getByText('$0.021 for the models, about 30 s (usually under 45)').waitFor();
     expect(calls('/api/optimizations/estimate').map(({ body }) => body)).toEqual([
       {
         strategy: 'balanced',

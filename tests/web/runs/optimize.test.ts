@@ -2,6 +2,7 @@ import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Optimization, optimizationLimits } from '#services/optimizations/contract.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { suggestChallengeType } from '#web/features/optimize/question/challenge-type.ts';
 import { draftFromText, draftToText } from '#web/features/optimize/question/draft.ts';
@@ -28,7 +29,6 @@ import { type StartCalls, startRun } from '#web/features/optimize/start.ts';
 import {
   counted,
   destinationSentence,
-  typicalTime,
   unavailableSentence,
   verdictSentence,
 } from '#web/features/optimize/strategy-words.ts';
@@ -512,18 +512,26 @@ describe('the words of a strategy', () => {
 
   it.each([
     ['full', null],
-    ['order_only', 'Its reviews give an order, never a clear winner.'],
+    ['order_only', 'This strategy gives an order, never a clear winner.'],
     ['may_stay_open', 'Its reviews may leave open whether there is a clear winner.'],
   ] as const)('a panel whose verdict is %s says before payment: %s', (verdict, sentence) => {
     expect(verdictSentence({ verdict })).toBe(sentence);
   });
 
-  it('a duration is written in words', () => {
-    expect([28, 60, 90, 150].map(typicalTime)).toEqual([
-      'about 28 s',
-      'about 60 s',
-      'about 1.5 min',
-      'about 2.5 min',
-    ]);
+  it.each([
+    [28, 41, 'about 30 s (usually under 45)'],
+    [80, 95, 'about 80 s (usually under 2 min)'],
+    [118, 230, 'about 2 min (usually under 4)'],
+    [118, 119, 'about 2 min'],
+  ])('a duration of %d s, below %d in nine of ten runs, reads %s', (p50, p90, words) => {
+    const duration = { p50, p90, runs: 20 };
+    expect(durationWords({ duration, typical_seconds: 30 })).toBe(words);
+  });
+
+  it.each([
+    [30, '2 to 5 minutes, not yet measured here'],
+    [5400, 'about 90 min, not yet measured here'],
+  ])('a duration of %d s by design that was not measured reads %s', (typical, words) => {
+    expect(durationWords({ duration: null, typical_seconds: typical })).toBe(words);
   });
 });

@@ -140,6 +140,7 @@ const panel = {
     },
   ],
   typical_seconds: 30,
+  duration: { p50: 28, p90: 41, runs: 20 },
   available: true,
   unavailable: null,
   missing: [],

@@ -18,6 +18,7 @@ const publicPages = [
   'forgot-password',
   'terms',
   'privacy',
+  'method',
   'not-found',
 ] as const;
 

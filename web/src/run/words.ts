@@ -1,4 +1,5 @@
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, SeatProgress } from '#services/optimizations/contract.ts';
+import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
@@ -36,6 +37,13 @@ export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> =
   not_called: 'neutral',
 };
 
+/** What ordered the answers. */
+export function orderingWords({ ordering }: Pick<BiasAnalysis, 'ordering'>): string {
+  return ordering === 'kemeny'
+    ? 'The answers are in the order that contradicts the fewest comparisons.'
+    : 'Too few reviewers compared the same answers, so win rates order them.';
+}
+
 /** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
 export function strategyName(id: string): string {
   return id
@@ -44,12 +52,12 @@ export function strategyName(id: string): string {
     .join(' ');
 }
 
-/** The status in one or two words; a retry names the next attempt. */
+/** The status in one or two words; a retry has its number from the second on. */
 export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>): string {
   const words = {
     waiting: 'Waiting',
     processing: 'Processing',
-    retrying: `Retrying (attempt ${attempt + 1})`,
+    retrying: retryingWords(attempt),
     completed: 'Completed',
     failed: 'Failed',
     refused: 'Refused',

@@ -82,7 +82,9 @@ function decisionOf(
   const before = listed.find(({ id }) => id === own) ?? listed[0] ?? { id: '', option: null };
   const carried = before.option !== null && lost?.supports.includes(before.option.id) === true;
   if (!carried || draw('decision') >= 0.6) return before;
-  const others = listed.filter(({ option }) => option !== null && !lost.supports.includes(option.id));
+  const others = listed.filter(
+    ({ option }) => option !== null && !lost.supports.includes(option.id),
+  );
   return others[Math.floor(draw('other') * others.length)] ?? before;
 }
 

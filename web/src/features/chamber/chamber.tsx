@@ -141,12 +141,9 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem] lg:grid-rows-[auto_1fr]">
         <section aria-labelledby="models" className="min-w-0 space-y-3">
           <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
-            <div>
-              <h2 id="models" className="text-xl">
-                Models
-              </h2>
-              <p className="text-sm text-ink-2">Confidence is not yet calibrated.</p>
-            </div>
+            <h2 id="models" className="text-xl">
+              Models
+            </h2>
             <Button
               tone="secondary"
               disabled={chosen.length < 2}

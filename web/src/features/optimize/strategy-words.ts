@@ -1,10 +1,5 @@
 import type { Strategy } from '#services/optimizations/contract.ts';
 
-/** "about 30 s", "about 2.5 min". */
-export function typicalTime(seconds: number): string {
-  return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 30) / 2} min`;
-}
-
 /** "OpenAI, Google and Mistral". */
 function inWords(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
@@ -52,7 +47,7 @@ export function verdictSentence({ verdict }: Pick<Strategy, 'verdict'>): string 
     case 'full':
       return null;
     case 'order_only':
-      return 'Its reviews give an order, never a clear winner.';
+      return 'This strategy gives an order, never a clear winner.';
     case 'may_stay_open':
       return 'Its reviews may leave open whether there is a clear winner.';
   }

@@ -1,17 +1,19 @@
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
-import { Answer } from '#web/run/answer.tsx';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
 import { Divergence, Flaws } from '#web/run/divergence.tsx';
-import { roleColours } from '#web/run/words.ts';
+import { orderingWords } from '#web/run/words.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Ring } from '#web/ui/ring.tsx';
+import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Cites } from './cites.tsx';
 import { Costs } from './costs.tsx';
+import { Degraded } from './degraded.tsx';
 import { NextSteps } from './next-steps.tsx';
 import { Section } from './section.tsx';
 import { Tools } from './tools.tsx';
@@ -25,6 +27,7 @@ export function Completed({ runId }: { runId: string }): ReactNode {
   if (!result) return null;
   return (
     <>
+      <Degraded run={run} />
       <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_18rem]">
         <Decision run={run} result={result} />
         {bias ? <Agreement bias={bias} /> : null}
@@ -36,7 +39,7 @@ export function Completed({ runId }: { runId: string }): ReactNode {
         <Braid view={braidOf(view)} />
       </Section>
       <Claims view={view} />
-      <Answers run={run} />
+      <Answers run={run} title="Each model's answer" />
       <Costs view={view} />
     </>
   );
@@ -78,7 +81,12 @@ function Agreement({ bias }: { bias: BiasAnalysis }): ReactNode {
         score={bias.agreement_score}
         {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
       />
-      <p className="text-center text-sm text-ink-3">Confidence: not yet calibrated.</p>
+      <p className="text-center text-sm text-ink-2">{orderingWords(bias)}</p>
+      <p className="text-center text-sm">
+        <Link to="/method" className="link">
+          How this is computed
+        </Link>
+      </p>
     </section>
   );
 }
@@ -145,33 +153,5 @@ function Doubts({ bias, result }: { bias: BiasAnalysis; result: RunResult }): Re
         </Section>
       )}
     </>
-  );
-}
-
-function Answers({ run }: { run: Optimization }): ReactNode {
-  return (
-    <Section title="Each model's answer">
-      <ul className="divide-y divide-line border-y border-line">
-        {run.models.map((model) => (
-          <li key={model.seat}>
-            <details className="group">
-              <summary className="flex min-h-12 cursor-pointer flex-wrap items-baseline gap-x-3 py-3">
-                <span className={`font-semibold ${roleColours[model.role]}`}>{model.seat}</span>
-                <span className="font-medium">{model.name}</span>
-                <span className="min-w-0 text-ink-2">
-                  {model.reason ??
-                    run.council.calls[`opinion.${model.seat}`]?.opinion?.recommendation
-                      .option_label ??
-                    ''}
-                </span>
-              </summary>
-              <div className="pb-6">
-                <Answer view={run.council} seat={model.seat} heading="h3" />
-              </div>
-            </details>
-          </li>
-        ))}
-      </ul>
-    </Section>
   );
 }

@@ -14,9 +14,13 @@ import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Status, type StatusTone } from '#web/ui/feedback/status.tsx';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
-/** Only a finished run needs the code that draws a result. */
+/** Only a run that has ended needs the code that draws these. */
 const Completed = lazy(() =>
   import('./completed.tsx').then((module) => ({ default: module.Completed })),
+);
+
+const ArrivedAnswers = lazy(() =>
+  import('./answers.tsx').then((module) => ({ default: module.ArrivedAnswers })),
 );
 
 type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;
@@ -77,9 +81,19 @@ function Situation({
     case 'processing':
       return <Running runId={runId} />;
     case 'failed':
-      return <Failed runId={runId} />;
+      return (
+        <>
+          <Failed runId={runId} />
+          <Arrived runId={runId} />
+        </>
+      );
     case 'cancelled':
-      return <Cancelled runId={runId} />;
+      return (
+        <>
+          <Cancelled runId={runId} />
+          <Arrived runId={runId} />
+        </>
+      );
     case 'completed':
       return (
         <Suspense fallback={<Body />}>
@@ -87,6 +101,15 @@ function Situation({
         </Suspense>
       );
   }
+}
+
+/** An end says first why, and what it cost: nobody waits for the answers to read that. */
+function Arrived({ runId }: { runId: string }): ReactNode {
+  return (
+    <Suspense fallback={<Skeleton className="h-64" />}>
+      <ArrivedAnswers runId={runId} />
+    </Suspense>
+  );
 }
 
 const tones: Readonly<Record<ReturnType<typeof statusOf>, StatusTone>> = {

@@ -60,11 +60,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
         <Tile label="latency" value={latency(described.latencyMs)} />
         <Tile label="Tokens in" value={tokens.input?.toLocaleString() ?? '--'} />
         <Tile label="Tokens out" value={tokens.output?.toLocaleString() ?? '--'} />
-        <Tile
-          label="confidence"
-          value={percent(described.confidence)}
-          detail="not yet calibrated"
-        />
+        <Tile label="confidence" value={percent(described.confidence)} />
       </TileRow>
       <section className="space-y-3">
         <h3 className="text-lg font-semibold">Answer</h3>
