@@ -464,11 +464,7 @@ export function createAuditor(now: () => number): Auditor {
     run.figures = { captured, refunded };
   }
 
-  function creditEvents(
-    userId: string,
-    events: readonly CreditEvent[],
-    by: string | null,
-  ): void {
+  function creditEvents(userId: string, events: readonly CreditEvent[], by: string | null): void {
     const books = accounts.get(userId) ?? createBooks();
     accounts.set(userId, books);
     for (const event of events) {
