@@ -270,8 +270,8 @@ export function live(options: WorldOptions): World {
   const living = (kind: Process['kind']) =>
     processes.filter((process) => process.alive && process.kind === kind);
 
-  function run(process: Process, steps: Steps<void>, work: Pick<Fiber, 'of' | 'queue'>): void {
-    fibers.push({ process, steps, until: 0, call: null, ...work });
+  function run(process: Process, steps: Steps<void>, from: Pick<Fiber, 'of' | 'queue'>): void {
+    fibers.push({ process, steps, until: 0, call: null, ...from });
   }
 
   /** All its work stops at once; its jobs stay locked. */
@@ -436,13 +436,13 @@ export function live(options: WorldOptions): World {
     yield anytime;
     if (state?.stage !== 'settling' && state?.stage !== 'closed') return;
     const { settlement } = state.conclusion;
-    const figures =
+    const charge =
       settlement.kind === 'nothing'
         ? { captured: 0, refunded: 0, creditsVersion: 0 }
         : yield* settled(process, runId, state.userId, settlement);
     yield anytime;
     if (state.stage === 'closed') return;
-    yield* issue(process, runId, { type: 'Close', ...figures }, ['close']);
+    yield* issue(process, runId, { type: 'Close', ...charge }, ['close']);
   }
 
   function* settled(process: Process, runId: string, userId: string, settlement: Charge) {
@@ -844,13 +844,13 @@ export function live(options: WorldOptions): World {
     if (will(0.1)) refining.gone.add(chance.pick(sevenSeats)!.seat);
     const next = refining.nextId(rootId, `call-${count}`);
     const later = (probability: number, most: number, what: 'Process' | 'Cancel' | 'Hide') => {
-      const run = { ...root, runId: what === 'Hide' ? rootId : next };
+      const asks = { ...root, runId: what === 'Hide' ? rootId : next };
       if (!will(probability)) return;
       plans.push({
         at: at + chance.below(most),
-        of: () => run.runId,
+        of: () => asks.runId,
         begin: (process) =>
-          what === 'Process' ? processRun(process, run) : asked(process, run, what),
+          what === 'Process' ? processRun(process, asks) : asked(process, asks, what),
       });
     };
     later(root.regrets ? 1 : 0.1, 10_000, 'Cancel');
