@@ -374,7 +374,7 @@ export function live(options: WorldOptions): World {
     if (type === 'Hide') {
       const isRefining = refinementsOf(runId).some(refining.isInWork);
       yield anytime;
-      if (isRefining) throw refused('in work');
+      if (isRefining) throw new Problem('running', 'A refinement of this run has not ended.');
     }
     yield* issue(process, runId, { type, now: isoNow() }, parts);
   }
