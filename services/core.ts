@@ -103,6 +103,7 @@ export async function openCore(
     substituteModels: env.substituteModels,
     creditUsd: cheapestCredit,
     registry,
+    endpoints: env.compatibleEndpoints,
     readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
     readDurations: createReadDurations({ pool, clock }),
     readStream: read,

@@ -8,8 +8,15 @@ import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.
 import { readChain } from '#projections/optimization-list.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import { CreateOptimizationRequest, RefineRequest } from '#services/optimizations/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
+import { withAnswers } from '#services/optimizations/check/questions.ts';
+import type { Answered } from '#services/optimizations/check/questions.ts';
+import {
+  checkOf,
+  CreateOptimizationRequest,
+  RefineRequest,
+} from '#services/optimizations/contract.ts';
+import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
@@ -42,8 +49,13 @@ const ask: CliCommand = {
   },
   async run(call) {
     const { database } = call;
-    const request = requestOf(call);
+    const asked = requestOf(call);
     const person = await whoAsks(database, text(call, 'as'));
+    const request = await checkFirst(database, person, asked);
+    if (request === null) {
+      say('Not started. Nothing was charged.');
+      return 1;
+    }
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
     await sayEstimate(database, request);
@@ -145,6 +157,54 @@ async function sayEstimate(database: Database, request: CreateOptimizationReques
   const asked = { strategy, workflowType, challengeText, contextText };
   const found = await estimate(database, asked);
   if (found.available) say(`${found.credits} credits, ${durationWords(found)}.`);
+}
+
+/** On a terminal a small model checks the question first. Null when it is not to be started. */
+async function checkFirst(
+  database: Database,
+  person: Account,
+  request: CreateOptimizationRequest,
+): Promise<CreateOptimizationRequest | null> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return request;
+  const { dailyCostLimitUsd } = database.env;
+  // Only a worker knows where the simulated models listen.
+  const dependencies = { ...database, dailyCostLimitUsd, isLocal: false };
+  const checker = await describeChecker(dependencies, false);
+  if (checker === null) return request;
+  say(`Your question is sent to ${checker.name} to be checked.`);
+  const check = createQuestionCheck(dependencies);
+  const reply = await check(person.id, checkOf(request), async () => undefined);
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await completeRequest(request, reply, async (prompt) => lines.question(prompt));
+  } finally {
+    lines.close();
+  }
+}
+
+/** The request with the answers to what its check asks; null when it is not to be started. */
+export async function completeRequest(
+  request: CreateOptimizationRequest,
+  { verdict, questions, why }: CheckReply,
+  answerTo: (prompt: string) => Promise<string>,
+): Promise<CreateOptimizationRequest | null> {
+  switch (verdict) {
+    case 'ready':
+      return request;
+    case 'undecidable':
+      return isYes(await answerTo(`${why ?? ''}\nStart anyway? [y/N] `)) ? request : null;
+    case 'ask': {
+      const answered: Answered[] = [];
+      for (const question of questions)
+        answered.push({ question, answer: await answerTo(`${question} (Enter skips it)\n> `) });
+      const context = withAnswers(request.context, answered);
+      return parseInput(CreateOptimizationRequest, { ...request, context });
+    }
+  }
+}
+
+function isYes(answer: string): boolean {
+  return /^y(es)?$/i.test(answer.trim());
 }
 
 async function begin(
@@ -249,7 +309,7 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
       const answer = await lines.question(
         'Cancel the run? Half of its credits are charged once a model was called. [y/N] ',
       );
-      if (!/^y(es)?$/i.test(answer.trim())) return;
+      if (!isYes(answer)) return;
       await cancel();
     } catch (error) {
       say(error instanceof Problem ? error.message : 'The run could not be cancelled');

@@ -20,6 +20,7 @@ import { listRuns } from '#services/optimizations/reading/list.ts';
 import { withChain } from '#services/optimizations/refinement/ground.ts';
 import { createReadRun, withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { withTicks } from '#services/optimizations/reading/next-steps.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import { perProcess } from '#services/platform/limits.ts';
 import type { Core } from '#services/core.ts';
@@ -118,7 +119,10 @@ export async function openLiveView(
       if (view === null) return { cursor, snapshot: lists };
       // A provider is asked for its models, which must not hold the transaction open.
       const run = await withChain({ pool, registry, sealer }, userId, view);
-      return { cursor, snapshot: { ...lists, run: describeRun(run, clock()) } };
+      return {
+        cursor,
+        snapshot: { ...lists, run: await withTicks(pool, describeRun(run, clock())) },
+      };
     },
   };
 }

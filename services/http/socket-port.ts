@@ -6,6 +6,7 @@ import { callerHeader, createEntrance } from '#services/live/socket/entrance.ts'
 import { openSockets } from '#services/live/socket/socketio.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import { withTicks } from '#services/optimizations/reading/next-steps.ts';
 import { cancelRun } from '#services/optimizations/commands.ts';
 import { withChain } from '#services/optimizations/refinement/ground.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
@@ -41,7 +42,8 @@ export function createSocketPort(
       if (run === null || run.view.hidden) return null;
       const view = await withProgress(pool, run.view);
       if (run.state.stage === 'none') return null;
-      return describeRun(await withChain(core, run.state.userId, view), clock());
+      const shown = await withChain(core, run.state.userId, view);
+      return withTicks(pool, describeRun(shown, clock()));
     },
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),

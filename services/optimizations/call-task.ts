@@ -152,7 +152,10 @@ async function askedOf(
 ): Promise<{ prepared: PreparedCall; mac: string } | null> {
   try {
     const prepared = prepareCall(run, slot, attempt);
-    return { prepared, mac: await sealer.mac(run.runId, promptText(prepared.request)) };
+    return {
+      prepared,
+      mac: await sealer.mac(keyOf(run.runId, run.state), promptText(prepared.request)),
+    };
   } catch (error) {
     if (isErased(error)) return null;
     throw error;

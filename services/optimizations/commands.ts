@@ -6,6 +6,7 @@ import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { platformCostSince } from './check/platform-calls.ts';
 import { knownStrategy } from './create.ts';
 import { readWait, refuseLongWait } from './lanes.ts';
 import type { ReadState } from './reading/read-run.ts';
@@ -113,6 +114,15 @@ export async function startRun(
   return after.state;
 }
 
+/** The Problem with which the user's credits would refuse a run of this price; null for none. */
+export async function creditRefusal(
+  dependencies: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Problem | null> {
+  return dependencies.ledger.refusal(await priceFor(dependencies, userId, credits));
+}
+
 /** The Problem that would refuse a run of this price now; null when it could start. */
 export async function startRefusal(
   dependencies: StartDependencies,
@@ -129,23 +139,41 @@ export async function startRefusal(
  * today's models have cost the limit.
  */
 async function priceOfRun(
-  { pool, clock, monthlyLimitOf, dailyCostLimitUsd }: StartDependencies,
+  dependencies: StartDependencies,
   userId: string,
   credits: number,
 ): Promise<Price | Problem> {
-  const now = clock();
-  if (dailyCostLimitUsd !== null) {
-    const midnight = Math.floor(now / dayMs) * dayMs;
-    const spent = await costSince(pool, new Date(midnight).toISOString());
-    if (spent >= dailyCostLimitUsd * 1_000_000)
-      return new Problem(
-        'paused',
-        'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
-        { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
-      );
-  }
-  const month = new Date(now).toISOString().slice(0, 7);
+  if (await isDailyLimitReached(dependencies))
+    return new Problem(
+      'paused',
+      'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
+      { retryAfterSeconds: Math.ceil((dayMs - (dependencies.clock() % dayMs)) / 1000) },
+    );
+  return priceFor(dependencies, userId, credits);
+}
+
+async function priceFor(
+  { clock, monthlyLimitOf }: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Price> {
+  const month = new Date(clock()).toISOString().slice(0, 7);
   return { userId, credits, month, limit: await monthlyLimitOf(userId) };
+}
+
+/** Whether today's models (UTC), of all runs and checks, have cost the limit. */
+export async function isDailyLimitReached({
+  pool,
+  clock,
+  dailyCostLimitUsd,
+}: Pick<StartDependencies, 'pool' | 'clock' | 'dailyCostLimitUsd'>): Promise<boolean> {
+  if (dailyCostLimitUsd === null) return false;
+  const midnight = new Date(clock() - (clock() % dayMs)).toISOString();
+  const [runs, calls] = await Promise.all([
+    costSince(pool, midnight),
+    platformCostSince(pool, midnight),
+  ]);
+  return runs + calls >= dailyCostLimitUsd * 1_000_000;
 }
 
 const dayMs = 86_400_000;

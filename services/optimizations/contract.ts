@@ -7,8 +7,9 @@ import {
   WholeText,
 } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
-import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
+import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
 import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
 import {
   ChallengeType,
@@ -147,6 +148,53 @@ export const CreateOptimizationRequest = v.strictObject({
   ),
 });
 export type CreateOptimizationRequest = v.InferOutput<typeof CreateOptimizationRequest>;
+
+/** `POST /optimizations/check`. */
+export const CheckRequest = v.pick(CreateOptimizationRequest, [
+  'challenge',
+  'context',
+  'objectives',
+  'constraints',
+  'challenge_type',
+  'allow_simulated',
+]);
+export type CheckRequest = v.InferOutput<typeof CheckRequest>;
+
+/** The part of a request that a check is asked with. */
+export function checkOf(request: CreateOptimizationRequest): CheckRequest {
+  const { challenge, context, objectives, constraints, challenge_type, allow_simulated } = request;
+  return {
+    challenge,
+    context,
+    objectives,
+    constraints,
+    challenge_type,
+    ...(allow_simulated === undefined ? {} : { allow_simulated }),
+  };
+}
+
+export const CheckReply = v.object({
+  verdict: v.pipe(
+    v.picklist(['ready', 'ask', 'undecidable']),
+    v.description(
+      '`ask`: answers to `questions` would decide much; `undecidable`: there is nothing to decide. Either may be started all the same',
+    ),
+  ),
+  questions: v.pipe(
+    v.array(v.pipe(v.string(), v.maxLength(checkLimits.question))),
+    v.maxLength(checkLimits.questions),
+    v.description('With `ask` at least one, else empty; plain text that a model wrote'),
+  ),
+  why: v.pipe(
+    v.nullable(v.pipe(v.string(), v.maxLength(checkLimits.why))),
+    v.description('With `undecidable` why, in plain text that a model wrote; else null'),
+  ),
+  skipped: v.pipe(
+    v.boolean(),
+    v.description('No model checked it, and `ready` says nothing about the question'),
+  ),
+});
+export type CheckReply = v.InferOutput<typeof CheckReply>;
 
 export const runSorts = ['newest', 'oldest', 'credits'] as const;
 export type RunSort = (typeof runSorts)[number];
@@ -391,7 +439,16 @@ export const Strategy = v.object({
   ),
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
-export const StrategiesReply = v.object({ strategies: v.array(Strategy) });
+export const StrategiesReply = v.object({
+  strategies: v.array(Strategy),
+  checker: v.pipe(
+    v.nullable(v.object({ name: v.string(), simulated: Simulated })),
+    v.description(
+      'The provider that `POST /optimizations/check` sends a question to; null when it checks none',
+    ),
+  ),
+});
+export type StrategiesReply = v.InferOutput<typeof StrategiesReply>;
 
 /** `GET /optimizations/strategies`. */
 export const StrategiesQuery = v.strictObject({
@@ -649,21 +706,24 @@ const NextStep = v.object({
   ),
   measure: v.pipe(v.string(), v.description('How one knows that it works; empty in runs of v0.1')),
   stop_if: v.pipe(v.string(), v.description('When to stop; empty in runs of v0.1')),
+  done: v.pipe(
+    v.boolean(),
+    v.description('Ticked off with `PUT /optimizations/{id}/next-steps/{index}`'),
+  ),
   claim_ids: Cited.entries.claim_ids,
 });
 export type NextStep = v.InferOutput<typeof NextStep>;
+
+const SeatWords = v.object({ seat: v.string(), text: v.string() });
 
 const OptionSide = v.object({
   option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
-  answer: v.pipe(
-    v.nullable(v.object({ seat: v.string(), text: v.string() })),
-    v.description('The best answer for it, in one sentence'),
-  ),
+  answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
-    v.nullable(v.object({ seat: v.string(), text: v.string() })),
-    v.description('The strongest objection to it; null when no reviewer wrote one'),
+    v.nullable(SeatWords),
+    v.description('The strongest objection to it; null when no model wrote one'),
   ),
   settled_by: v.pipe(
     v.nullable(v.string()),
@@ -671,6 +731,19 @@ const OptionSide = v.object({
   ),
 });
 export type OptionSide = v.InferOutput<typeof OptionSide>;
+
+const StepNumber = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,9}$/, 'Not the number of a step'),
+  v.transform(Number),
+  v.metadata({ wire: { type: 'integer', minimum: 0 } } satisfies Wire),
+  v.description('The place of the step in `result.next_steps`, from 0'),
+);
+
+export const TickRequest = v.strictObject({
+  done: v.boolean('Say whether the step is done'),
+});
+export const TickReply = v.object({ index: v.number(), done: v.boolean() });
 
 export const RunResult = v.object({
   heading: v.pipe(
@@ -693,6 +766,14 @@ export const RunResult = v.object({
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
+  objection: v.pipe(
+    v.nullable(SeatWords),
+    v.description('The strongest objection to it; null when no model wrote one'),
+  ),
+  missing_facts: v.pipe(
+    v.array(v.string()),
+    v.description('What keeps the question from being decided; empty unless it is `undecidable`'),
+  ),
   flaws: v.pipe(
     v.array(Flaw),
     v.description(
@@ -873,6 +954,16 @@ export const optimizationEndpoints = {
     status: 200,
     reply: EstimateReply,
   },
+  'POST /optimizations/check': {
+    summary: 'Check a question before a run',
+    description:
+      'Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most 8 seconds. When it cannot be checked, the response is `ready` with `skipped`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.',
+    access: 'person',
+    body: CheckRequest,
+    status: 200,
+    reply: CheckReply,
+    refuses: [402, 403, 409],
+  },
   'GET /optimizations/usage': {
     summary: "This month's runs and the plan's limit",
     description:
@@ -946,6 +1037,17 @@ export const optimizationEndpoints = {
     reply: Optimization,
     refuses: [409, 503],
     idempotencyKey: 'optional',
+  },
+  'PUT /optimizations/{id}/next-steps/{index}': {
+    summary: 'Tick off a next step of a result',
+    description:
+      'Or take the tick back. A repeat changes nothing. A run without a result is refused with 409 `no-result`; a step that it does not have is 404.',
+    access: 'person',
+    path: v.object({ id: RunId, index: StepNumber }),
+    body: TickRequest,
+    status: 200,
+    reply: TickReply,
+    refuses: [409],
   },
   'POST /optimizations/{id}/process': {
     summary: 'Start a run',

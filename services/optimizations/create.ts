@@ -63,6 +63,19 @@ export async function describeStrategies(
   });
 }
 
+/** Credits of the cheapest strategy that is available for such a question; null for none. */
+export async function cheapestPrice(
+  dependencies: PanelDependencies,
+  asked: { challengeCharacters: number; allowSimulated: boolean },
+): Promise<number | null> {
+  const panelOf = await panelsOf(dependencies);
+  const prices = dependencies.catalogue.strategies.toSorted(
+    (one, other) => one.credits - other.credits,
+  );
+  const found = prices.find((strategy) => panelOf({ strategy, ...asked }).unavailable === null);
+  return found?.credits ?? null;
+}
+
 export async function estimate(
   dependencies: PanelDependencies,
   request: EstimateRequest,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { everyModel } from '#services/models/estimate.ts';
 import { providerClassOf } from '#services/models/offer.ts';
+import type { Offer } from '#services/models/offer.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { seat } from '#services/models/seating.ts';
@@ -48,10 +49,7 @@ export type Panel = Seating & {
   lanes: Lanes;
 };
 
-/**
- * Once a real model is connected, real models alone are seated, unless the user allows simulated ones
- * beside them. One list of offers serves all strategies of a call.
- */
+/** One list of offers serves all strategies of a call. */
 export async function panelsOf({
   catalogue,
   registry,
@@ -64,10 +62,8 @@ export async function panelsOf({
   const offers = await registry.offers();
   const lanes = await readLanes([...new Set(offers.map(({ provider }) => provider))]);
   const durations = await readDurations();
-  const real = offers.filter(({ simulated }) => !simulated);
-  const mayBeSimulated = (allowed: boolean) => isLocal && (allowed || !registry.hasRealModels);
   return ({ strategy, challengeCharacters, allowSimulated }) => {
-    const offered = mayBeSimulated(allowSimulated) ? offers : real;
+    const offered = offersFor({ registry, isLocal }, offers, allowSimulated);
     const seating = seat(strategy, offered, catalogue.modelOf, {
       substitute: substituteModels,
       challengeCharacters,
@@ -78,6 +74,25 @@ export async function panelsOf({
     const duration = durationOf(waiting, durations);
     return { ...waiting, duration, typicalSeconds: duration?.p50 ?? waiting.typicalSeconds };
   };
+}
+
+/**
+ * Once a real model is connected, real models alone are used, unless the user allows simulated ones
+ * beside them.
+ */
+export function offersFor(
+  {
+    registry,
+    isLocal,
+  }: Pick<PanelDependencies, 'isLocal'> & {
+    registry: Pick<ModelRegistry, 'hasRealModels'>;
+  },
+  offers: readonly Offer[],
+  allowSimulated: boolean,
+): readonly Offer[] {
+  return isLocal && (allowSimulated || !registry.hasRealModels)
+    ? offers
+    : offers.filter(({ simulated }) => !simulated);
 }
 
 /** Of the runs with the same version of the strategy and the same kind of providers. */

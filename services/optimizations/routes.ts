@@ -4,20 +4,24 @@ import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
-import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { Problem } from '#services/platform/problem.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { cancelRun, isoNow, processRun } from './commands.ts';
+import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
+import type { CheckDependencies } from './check/check.ts';
+import { cancelRun, creditRefusal, isoNow, processRun } from './commands.ts';
 import { optimizationEndpoints } from './contract.ts';
-import type { Optimization } from './contract.ts';
+import type { CheckRequest, Optimization } from './contract.ts';
 import { refinementId, refineRun } from './refinement/begin.ts';
 import type { RefineDependencies } from './refinement/begin.ts';
 import { withChain } from './refinement/ground.ts';
-import { createCommand, describeStrategies, estimate } from './create.ts';
+import { cheapestPrice, createCommand, describeStrategies, estimate } from './create.ts';
 import type { CreateDependencies } from './create.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
+import { promptCharacters } from './panel.ts';
+import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
 import { withProgress } from './reading/read-run.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
@@ -32,6 +36,7 @@ import { usageHandlers } from './usage.ts';
 import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = CreateDependencies &
+  CheckDependencies &
   RefineDependencies & {
     /** Counts a run for the recipe that it was begun from. */
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
@@ -42,6 +47,7 @@ export function optimizationRoutes(
   dependencies: OptimizationRouteDependencies & UsageDependencies & ServeDependencies,
 ) {
   const { pool, sealer, clock, rateLimits } = dependencies;
+  const checkQuestion = createQuestionCheck(dependencies);
   const takeTurn = async (userId: string) => rateLimits.take('run-changes', userId, { userId });
   const texts = {
     sealer,
@@ -53,10 +59,22 @@ export function optimizationRoutes(
       ...usageHandlers(dependencies),
       'GET /optimizations/strategies': async ({ query }) => ({
         strategies: await describeStrategies(dependencies, query.allow_simulated === 'true'),
+        checker: await describeChecker(dependencies, query.allow_simulated === 'true'),
       }),
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),
       }),
+      'POST /optimizations/check': async ({ userId, body }) => {
+        const cheapest = await cheapestFor(dependencies, body);
+        // Without a strategy that could answer, a check is of no use.
+        if (cheapest === null) return skippedCheck;
+        const refusal = await creditRefusal(dependencies, userId, cheapest);
+        if (refusal) throw refusal;
+        return checkQuestion(userId, body, async () => {
+          await rateLimits.take('checks', userId, { userId });
+          await rateLimits.take('checks-day', userId, { userId });
+        });
+      },
       'GET /optimizations': async ({ userId, query }) => listRuns(dependencies, userId, query),
       'POST /optimizations': async ({ userId, body }) => {
         if (body.retry_of !== undefined) await ownRun(dependencies, userId, body.retry_of);
@@ -90,7 +108,7 @@ export function optimizationRoutes(
         await ownRun(dependencies, userId, path.id);
         const { view } = await openRun(dependencies, path.id);
         const shown = await withChain(dependencies, userId, await withProgress(pool, view));
-        return describeRun(shown, clock());
+        return withTicks(pool, describeRun(shown, clock()));
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);
@@ -137,6 +155,17 @@ export function optimizationRoutes(
             return detail(dependencies, runId);
           },
         };
+      },
+      'PUT /optimizations/{id}/next-steps/{index}': async ({ userId, path, body }) => {
+        const { id: runId, index: step } = path;
+        await ownRun(dependencies, userId, runId);
+        await takeTurn(userId);
+        const { view } = await openRun(dependencies, runId, () => draftsAlone);
+        const { result } = describeRun(view, clock());
+        if (result === null) throw new Problem('no-result', 'This run has no result.');
+        if (result.next_steps[step] === undefined) throw notFound('There is no such step.');
+        await tick(pool, { runId, step, userId, done: body.done, now: clock() });
+        return { index: step, done: body.done };
       },
       'POST /optimizations/{id}/process': async ({ userId, path }) => {
         const state = await ownRun(dependencies, userId, path.id);
@@ -190,6 +219,18 @@ export function optimizationRoutes(
     },
     dependencies,
   );
+}
+
+/** The price of the cheapest strategy that could answer the question; null for none. */
+async function cheapestFor(
+  dependencies: OptimizationRouteDependencies,
+  { allow_simulated: allowSimulated, ...asked }: CheckRequest,
+): Promise<number | null> {
+  const { challenge, context, objectives, constraints } = asked;
+  return cheapestPrice(dependencies, {
+    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    allowSimulated: allowSimulated ?? false,
+  });
 }
 
 /**
@@ -273,7 +314,8 @@ async function detail(
 ): Promise<Optimization> {
   const { state, view } = await openRun(dependencies, runId);
   if (state.stage === 'none') throw noSuchRun();
-  return describeRun(await withChain(dependencies, state.userId, view), dependencies.clock());
+  const shown = await withChain(dependencies, state.userId, view);
+  return withTicks(dependencies.pool, describeRun(shown, dependencies.clock()));
 }
 
 async function openRun(

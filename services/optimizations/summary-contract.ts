@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Time } from '#services/platform/contract.ts';
 import { strategyIds } from '#services/models/strategy-list.ts';
-import { challengeTypes } from './run/events.ts';
+import { challengeTypes } from '#services/optimizations/run/events.ts';
 
 /** What lists, and the page of a run that was refined, show of a run; the contract names its parts. */
 

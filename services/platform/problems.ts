@@ -36,6 +36,7 @@ export const problems = {
   'monthly-limit': 403,
   'no-password': 409,
   'no-plan': 409,
+  'no-result': 409,
   'not-found': 404,
   'not-refinable': 409,
   'not-your-recipe': 403,

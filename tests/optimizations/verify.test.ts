@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { writeChanges } from '#services/models/catalogue/operator-file.ts';
@@ -9,25 +9,21 @@ import { currentMetric, metricOf } from '#services/optimizations/council/metric.
 import { fieldsOfPrompt, prepareCall, promptText } from '#services/optimizations/prompts/calls.ts';
 import { createReadRun, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
+import { countReviews } from '#services/optimizations/run/stages.ts';
+import { evolve, initialState } from '#services/optimizations/run/state.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
+import type { Decider } from '#services/platform/command.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
-import { uuidV5 } from '#services/platform/ids.ts';
+import { newId, uuidV5 } from '#services/platform/ids.ts';
+import type { EnvSource } from '#services/platform/process/env.ts';
 import { runHere } from '#tests/cli/in-process.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 
 /** What an auditor can show about a run long after it: its figures, its costs and its prompts. */
-const metric = vi.hoisted(() => ({ version: null as string | null }));
-vi.mock(import('#services/optimizations/council/metric.ts'), async (original) => {
-  const real = await original();
-  return {
-    ...real,
-    get currentMetric() {
-      return metric.version === null ? real.currentMetric : real.metricOf(metric.version)!;
-    },
-  };
-});
-
+const catalogue = loadCatalogue(null);
 let council: TestCouncil;
 let person: Person;
 let folder: string;
@@ -51,47 +47,74 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function eventsOf(runId: string) {
-  const { events } = await council.core.readStream(streamOf(runId));
-  return events.map(runEventOf);
-}
+const verify = async (runId: string, source: EnvSource = {}) =>
+  runHere(council, optimizationCommands, ['optimizations', 'verify', runId], source);
 
-test.each([
-  ['agreement_v1', 'agreement_v2'],
-  ['agreement_v2', 'agreement_v1'],
-])(
-  'a run counted by %s is verified when prices have doubled and runs are counted by %s',
-  async (then, now) => {
-    metric.version = then;
-    const run = await council.ask(person, question);
-    const scored = (await eventsOf(run.id)).find((event) => event.type === 'ScoresComputed');
-    expect(scored?.data).toMatchObject({ metricVersion: then });
-    metric.version = now;
-    expect(currentMetric).toBe(metricOf(now));
-    const edited = join(folder, `${then}.json`);
-    writeChanges(
-      edited,
-      loadCatalogue(null).models.map(({ id, prices }) => ({
-        model: id,
-        change: {
-          prices: prices.map((row) => ({
-            ...row,
-            inputPerMTok: row.inputPerMTok * 2,
-            outputPerMTok: row.outputPerMTok * 2,
-          })),
-        },
-      })),
+test('a run is verified when every price of the catalogue has doubled since', async () => {
+  const { id } = await council.ask(person, question);
+  const edited = join(folder, 'models.json');
+  writeChanges(
+    edited,
+    catalogue.models.map(({ id: model, prices }) => ({
+      model,
+      change: {
+        prices: prices.map((row) => ({
+          ...row,
+          inputPerMTok: row.inputPerMTok * 2,
+          outputPerMTok: row.outputPerMTok * 2,
+        })),
+      },
+    })),
+  );
+  const { code, out } = await verify(id, { MODELS_FILE: edited });
+  expect(out).toContain('ok   all other scores\n');
+  expect(out).toContain('ok   cost in micro-dollars\n');
+  expect(out).toContain('ok   settlement\n');
+  expect(out).toContain('Verified');
+  expect(code).toBe(0);
+});
+
+test('a run that was counted by agreement_v1 is verified by it, and not by the current metric', async () => {
+  const { id } = await council.ask(person, question);
+  const { events } = await council.core.readStream(streamOf(id));
+  const at = events.findIndex(({ type }) => type === 'ScoresComputed');
+  const scored = runEventOf(events[at]!);
+  if (scored.type !== 'ScoresComputed') throw new Error('The run was not scored');
+  const before = events.slice(0, at).map(runEventOf).reduce<RunState>(evolve, initialState());
+  if (before.stage !== 'reviews') throw new Error('The reviews were not open');
+  const old = countReviews(before, metricOf('agreement_v1')!);
+  const { inputs, synthesisHardAt } = scored.data;
+  // The run up to its count, as agreement_v1 counted it, and the same with the other version's name.
+  for (const [version, code] of [
+    ['agreement_v1', 0],
+    [currentMetric.version, 1],
+  ] as const) {
+    const counted = newId('opt');
+    const data = { ...old.scores, inputs, synthesisHardAt, metricVersion: version };
+    await council.core.bus.execute(
+      asGiven,
+      {
+        streamId: streamOf(counted),
+        command: [...events.slice(0, at).map(runEventOf), { type: scored.type, data }],
+        commandId: uuidV5(counted, 'given'),
+        actor: 'test',
+        correlationId: counted,
+      },
+      'job',
     );
-    const verify = ['optimizations', 'verify', run.id];
-    const { code, out } = await runHere(council, optimizationCommands, verify, {
-      MODELS_FILE: edited,
-    });
-    metric.version = null;
-    expect(out).toContain('ok   all other scores\n');
-    expect(out).toContain('ok   cost in micro-dollars\n');
-    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Verified') });
-  },
-);
+    expect([version, (await verify(counted)).code]).toEqual([version, code]);
+  }
+});
+
+/** Appends a run's events through the command path of the product, but decides nothing. */
+const asGiven: Decider<Record<string, never>, readonly OptimizationEvent[], OptimizationEvent> = {
+  name: 'given',
+  version: 1,
+  initialState: () => ({}),
+  decide: (events) => events,
+  evolve: (state) => state,
+  reactions: () => [],
+};
 
 test('a run proves each prompt that it sent, to nobody after its erasure', async () => {
   const { id } = await council.ask(person, question);

@@ -75,12 +75,14 @@ async function expectRowsOfStreams(streamIds: readonly string[]): Promise<void> 
   }
 }
 
-/** The page of a run's person, or for a refinement the refinements of its root. */
+/** The page of a run's person; of a refinement, which is on no page, the refinements of its root. */
 async function rowsBeside({ id, refines }: RunView): Promise<readonly RunRow[]> {
-  if (refines !== null) return (await readChain(db.pool, refines.root))?.refinements ?? [];
   const userId = (await ownerOfRun(db.pool, id)) ?? '';
   const all = { status: null, strategy: null, sort: 'newest', offset: 0, limit: 100 } as const;
-  return (await readRunPage(db.pool, userId, all)).rows;
+  const { rows } = await readRunPage(db.pool, userId, all);
+  if (refines === null) return rows;
+  expect(rows.map((row) => row.run_id)).not.toContain(id);
+  return (await readChain(db.pool, refines.root))?.refinements ?? [];
 }
 
 async function bringThrough(log: readonly Append[], random: Random): Promise<void> {

@@ -20,8 +20,10 @@ import {
 } from '#services/identity/contract.ts';
 import {
   CreateOptimizationRequest,
+  CheckRequest,
   EstimateRequest,
   RenameRequest,
+  TickRequest,
 } from '#services/optimizations/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
@@ -449,6 +451,16 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
       },
     }),
   },
+  // These callers could pay for no run.
+  'POST /api/optimizations/check': {
+    access: 'person',
+    status: 402,
+    schema: CheckRequest,
+    sample: () => ({
+      path: '/optimizations/check',
+      body: { challenge: 'Should we open a second shop?' },
+    }),
+  },
   'GET /api/optimizations/usage': {
     access: 'person',
     status: 200,
@@ -483,6 +495,11 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   },
   'DELETE /api/optimizations/:id': ownRun(200, (id) => `/optimizations/${id}`),
   'POST /api/optimizations/:id/restore': ownRun(200, (id) => `/optimizations/${id}/restore`),
+  // The run was not started, so it has no steps to tick.
+  'PUT /api/optimizations/:id/next-steps/:index': {
+    ...ownRun(409, (id) => `/optimizations/${id}/next-steps/0`, { done: true }),
+    schema: TickRequest,
+  },
   'POST /api/optimizations/:id/process': ownRun(202, (id) => `/optimizations/${id}/process`),
   'POST /api/optimizations/:id/cancel': ownRun(202, (id) => `/optimizations/${id}/cancel`),
   'GET /api/stream': ownRun(200, (id) => `/stream?optimization=${id}`),

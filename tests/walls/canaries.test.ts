@@ -203,6 +203,7 @@ async function aRun({ token, user }: Session): Promise<void> {
   await call(`/optimizations/${data.id}/process`);
   await call(`/optimizations/${data.id}/cancel`);
   await call(`/optimizations/${data.id}/process`);
+  await call('/optimizations/check', { challenge: question.challenge });
   await call('/optimizations/estimate', {
     strategy: 'balanced',
     challengeText: question.challenge,

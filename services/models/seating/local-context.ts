@@ -25,12 +25,20 @@ export function localContexts(
   const sizes = new Map<string, number>();
   for (const [placed, { input, output }] of uses)
     for (const { offer, effort } of placed) {
-      if (offer.provider !== 'ollama') continue;
-      const needed = (input + output + thinkingTokens(effort)) * roomForMore;
-      const size = Math.min(Math.ceil(needed / step) * step, offer.contextTokens);
-      sizes.set(offer.model, Math.max(sizes.get(offer.model) ?? 0, size));
+      const size = localContext({ offer, effort }, { input, output });
+      if (size !== null) sizes.set(offer.model, Math.max(sizes.get(offer.model) ?? 0, size));
     }
   return Object.fromEntries(sizes);
+}
+
+/** The tokens of context for one such call; null where the server decides. */
+export function localContext(
+  { offer, effort }: Placed,
+  { input, output }: CallTokens,
+): number | null {
+  if (offer.provider !== 'ollama') return null;
+  const needed = (input + output + thinkingTokens(effort)) * roomForMore;
+  return Math.min(Math.ceil(needed / step) * step, offer.contextTokens);
 }
 
 const roomForMore = 1.25;

@@ -1,12 +1,8 @@
-import { flattenMarkdown } from './plain-text.ts';
 import { numbersNotIn } from './numbers.ts';
 import type { Statement } from './numbers.ts';
 import type { Draft } from './reply-schemas.ts';
 
-/**
- * The gate that a recommendation passes before a model verifies it, and the recommendation as
- * Markdown.
- */
+/** The gate that a recommendation passes before a model verifies it. */
 
 export type DraftSources = {
   /** Every claim of the ledger; other citations do not count. */
@@ -123,50 +119,6 @@ function isAnswered({ flaw_replies }: WrittenDraft, id: string): boolean {
   return more.length === 0 && length >= reply.least && length <= reply.most;
 }
 
-/**
- * The recommendation as Markdown. Model text is flattened and escaped, so that nothing in it becomes
- * a link, an image or HTML where the Markdown is pasted. `claims` are listed when cited.
- */
-export function draftMarkdown(
-  draft: Pick<WrittenDraft, 'decision' | 'sections' | 'next_steps' | 'dissent' | 'uncertainties'>,
-  claims: readonly { id: string; text: string }[],
-): string {
-  const order = citedOrder(draft, claims);
-  const number = new Map(order.map((claim, index) => [claim.id, index + 1]));
-  const marks = (ids: readonly string[]) => {
-    const found = ids.map((id) => number.get(id)).filter((mark) => mark !== undefined);
-    return found.length === 0 ? '' : ` (${[...new Set(found)].join(', ')})`;
-  };
-  const parts = [
-    `**${escapeMarkdown(draft.decision)}**`,
-    ...draft.sections.map((section) =>
-      [
-        `## ${escapeMarkdown(section.heading)}`,
-        ...section.blocks.map((block) => escapeMarkdown(block.text) + marks(block.claim_ids)),
-      ].join('\n\n'),
-    ),
-    listed(
-      '## Next steps',
-      draft.next_steps.map(
-        (step, index) => `${index + 1}. ${stepLine(step)}${marks(step.claim_ids)}`,
-      ),
-    ),
-    listed(
-      '## Where the council disagreed',
-      draft.dissent.map((entry) => `- ${escapeMarkdown(entry.text)}${marks([entry.claim_id])}`),
-    ),
-    listed(
-      '## Still uncertain',
-      draft.uncertainties.map((point) => `- ${escapeMarkdown(point)}`),
-    ),
-    listed(
-      '## Claims',
-      order.map((claim, index) => `${index + 1}. ${escapeMarkdown(claim.text)}`),
-    ),
-  ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
-}
-
 /** Every text of a draft that a person reads. */
 export function statementsOf(draft: WrittenDraft): Statement[] {
   const argued = [
@@ -215,44 +167,3 @@ function covered(wanted: readonly string[], absent: readonly string[]): number {
 /** A draft as it is kept; steps of v0.1 have no date. */
 export type WrittenDraft = Omit<Draft, 'next_steps'> & { next_steps: StepOf[] };
 type StepOf = Omit<Draft['next_steps'][number], 'by_days'> & { by_days: number | null };
-
-function stepLine({ action, owner, by_days, measure, stop_if }: StepOf): string {
-  const facts = [
-    owner === '' || owner === 'you' ? '' : `Who: ${owner}`,
-    by_days === null ? '' : `Within ${by_days} ${by_days === 1 ? 'day' : 'days'}`,
-    measure === '' ? '' : `Measure: ${measure}`,
-    stop_if === '' ? '' : `Stop if: ${stop_if}`,
-  ].filter((fact) => fact !== '');
-  return [action, ...facts].map(escapeMarkdown).join(' · ');
-}
-
-function citedOrder(
-  draft: Pick<WrittenDraft, 'sections' | 'next_steps' | 'dissent'>,
-  claims: readonly { id: string; text: string }[],
-): { id: string; text: string }[] {
-  const ids = [
-    ...draft.sections.flatMap((section) => section.blocks.flatMap((block) => block.claim_ids)),
-    ...draft.next_steps.flatMap((step) => step.claim_ids),
-    ...draft.dissent.map((entry) => entry.claim_id),
-  ];
-  const byId = new Map(claims.map((claim) => [claim.id, claim]));
-  return [...new Set(ids)].map((id) => byId.get(id)).filter((claim) => claim !== undefined);
-}
-
-function listed(heading: string, lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${heading}\n\n${lines.join('\n')}`;
-}
-
-export function escapeMarkdown(text: string): string {
-  return (
-    flattenMarkdown(text)
-      .replace(/\n+/g, ' ')
-      // A terminal obeys control characters, and an override of the direction hides what is written.
-      .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '')
-      .replace(/[\\`*_[\]<>|]/g, '\\$&')
-      .replace(/^([#+-]|\d+[.)])(?=\s)/, '\\$1')
-      .replace(/&(?=#?[a-z\d]{1,32};)/gi, '\\&')
-      // GFM makes links of bare addresses, also of escaped ones; an invisible word joiner prevents it.
-      .replace(/:(?=\/\/)|www(?=\.)|@/gi, '$&\u2060')
-  );
-}

@@ -1,5 +1,6 @@
 import type { ModelRequest } from '#services/models/model.ts';
 import type { SeatRole } from '#services/models/strategy-list.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
 import type { ChallengeType } from '#services/optimizations/run/events.ts';
 import { replyJsonSchemas } from './reply-schemas.ts';
 import type { WrittenDraft } from './draft.ts';
@@ -29,7 +30,9 @@ export type StagePrompt = Pick<ModelRequest, 'system' | 'prompt' | 'schema'>;
  * Expected length of a reply, in characters of JSON. The share that has arrived is a seat's progress,
  * which is capped until the reply is complete, so a wrong figure only makes the progress uneven.
  */
-export const expectedReplyCharacters: Readonly<Record<ReplyName, number>> = {
+export const expectedReplyCharacters: Readonly<
+  Record<Exclude<ReplyName, 'question_check'>, number>
+> = {
   opinion: 3200,
   claim_ledger: 10_000,
   review: 3000,
@@ -37,6 +40,26 @@ export const expectedReplyCharacters: Readonly<Record<ReplyName, number>> = {
   draft: 7000,
   verification: 200,
 };
+
+/** Asks a small model whether the council could answer, before a run is paid for. */
+export function questionCheckPrompt(
+  asked: Challenge,
+  { delimiter }: { delimiter: string },
+): StagePrompt {
+  return stagePrompt('question_check', {
+    system: [
+      'You check the question of one person who runs a small business, before a council of experts answers it. The experts see exactly what you see and cannot ask back. You never answer the question yourself.',
+      'Verdict ready: the experts can recommend one option with what is written. Where a fact is missing that they can name as an assumption, it is ready too. When in doubt, it is ready.',
+      `Verdict ask: without certain facts that only this person knows, any recommendation would be a guess. Write at most ${checkLimits.questions} short questions, the most decisive first, each about one such fact, such as a price, a number of customers, the hours or the money there are, or a date. Never ask what is already written, and never for names, passwords or personal data of others.`,
+      'Verdict undecidable: there is no decision to take, or the text has no meaning. Say in why what is missing, in one or two sentences to the person.',
+      'Write in the language of the challenge, in plain text without Markdown.',
+      dataRule,
+    ],
+    blocks: challengeBlocks(asked),
+    ask: 'Check this question.',
+    delimiter,
+  });
+}
 
 /** Asks one seat for its own answer, before it has seen any other. */
 export function opinionPrompt(

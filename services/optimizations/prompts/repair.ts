@@ -19,6 +19,8 @@ const emptyWhenMissing: ReadonlySet<string> = new Set([
   'stop_if',
   'flaw_replies',
   'quote',
+  'questions',
+  'why',
 ]);
 
 /**

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Repair } from '#services/optimizations/run/events.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import type { ReadReply } from './read-reply.ts';
 import { coerced, isClamped } from './repair.ts';
@@ -288,6 +289,30 @@ export const verificationSchema = v.object({
   ),
 });
 
+/** Text on one line, which may be empty. */
+const sentence = (limit: number, description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.transform((value) => clip(clean(value).replace(/\s+/g, ' '), limit)),
+  );
+
+export const questionCheckSchema = v.object({
+  verdict: v.pipe(
+    v.picklist(['ready', 'ask', 'undecidable']),
+    v.description('Whether the council can answer what is asked.'),
+  ),
+  questions: list(
+    sentence(checkLimits.question, `One question, at most ${checkLimits.question} characters.`),
+    checkLimits.questions,
+    'What the person must say first; empty unless the verdict is ask.',
+  ),
+  why: sentence(
+    checkLimits.why,
+    `Why it cannot be decided, at most ${checkLimits.why} characters; empty unless the verdict is undecidable.`,
+  ),
+});
+
 const schemas = {
   opinion: opinionSchema,
   claim_ledger: claimLedgerSchema,
@@ -295,6 +320,7 @@ const schemas = {
   second_vote: secondVoteSchema,
   draft: draftSchema,
   verification: verificationSchema,
+  question_check: questionCheckSchema,
 };
 
 export type ReplyName = keyof typeof schemas;
@@ -305,6 +331,7 @@ export type Review = v.InferOutput<typeof reviewSchema>;
 export type SecondVoteReply = v.InferOutput<typeof secondVoteSchema>;
 export type Draft = v.InferOutput<typeof draftSchema>;
 export type Verification = v.InferOutput<typeof verificationSchema>;
+export type QuestionCheck = v.InferOutput<typeof questionCheckSchema>;
 export type ReplyOf<Name extends ReplyName> = v.InferOutput<(typeof schemas)[Name]>;
 
 /** The same reply as JSON Schema, in the subset that every provider's structured output accepts. */
@@ -315,6 +342,7 @@ export const replyJsonSchemas: Readonly<Record<ReplyName, JsonSchema>> = {
   second_vote: strictJsonSchema(secondVoteSchema),
   draft: strictJsonSchema(draftSchema),
   verification: strictJsonSchema(verificationSchema),
+  question_check: strictJsonSchema(questionCheckSchema),
 };
 
 export type Malformed = { ok: false; failure: 'malformed'; reason: string };

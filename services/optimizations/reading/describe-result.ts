@@ -35,6 +35,9 @@ export function describeResult(view: RunView): RunResult | null {
     ...votesFor(scores, about),
     tie_break: tieBreak === null ? null : { option_id: tieBreak, by: 'order' },
     decision_option: about === null ? null : optionText(view, about),
+    objection:
+      scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
+    missing_facts: heading === 'undecidable' ? missingFacts(view) : [],
     flaws: (scores?.flaws ?? []).map((flaw) => ({
       id: flaw.id,
       about_seat: flaw.aboutSeat,
@@ -72,7 +75,7 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
     decision: draft?.decision ?? erased,
     changed: view.refines === null ? null : draft?.changed || erased,
     sections: draft?.sections ?? [],
-    next_steps: draft?.next_steps ?? [],
+    next_steps: (draft?.next_steps ?? []).map((step) => ({ ...step, done: false })),
     dissent: draft?.dissent ?? [],
     uncertainties: draft?.uncertainties ?? [],
     verified: verifiedBy(view),
@@ -83,16 +86,14 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
 /** The page of a run without a checked draft: the best answer for the option, or what is missing. */
 function putTogether(view: RunView, heading: Heading, option: string | null): Words {
   const none = { changed: null, next_steps: [], dissent: [], verified: 'none' as const };
-  if (heading === 'undecidable' || option === undecidableOption) {
-    const missing = missingFacts(view);
+  if (heading === 'undecidable' || option === undecidableOption)
     return {
       ...none,
       decision: option === null ? erased : optionText(view, option),
-      sections: [{ heading: 'What is missing', blocks: plain(missing) }].filter(isFilled),
+      sections: [],
       uncertainties: [],
       seat: null,
     };
-  }
   const seat = view.conclusion?.bestSeat ?? null;
   const opinion = seat === null ? null : opinionOf(view, seat);
   return {
@@ -120,7 +121,7 @@ function missingFacts(view: RunView): string[] {
 
 function describeOption(view: RunView, scores: Scores, id: string): OptionSide {
   const voters = scores.decision.votes[id] ?? [];
-  const proposers = view.ledger?.options[id]?.seats ?? [];
+  const proposers = proposersOf(view, id);
   const best = scores.order.find((seat) => proposers.includes(seat)) ?? null;
   const voter = scores.order.find((seat) => decisionReason(view, seat) && voters.includes(seat));
   const reason = voter === undefined ? null : decisionReason(view, voter);
@@ -138,6 +139,10 @@ function describeOption(view: RunView, scores: Scores, id: string): OptionSide {
     objection: objectionTo(view, scores, proposers),
     settled_by: settles(view, scores, proposers),
   };
+}
+
+function proposersOf(view: RunView, option: string): readonly string[] {
+  return view.ledger?.options[option]?.seats ?? [];
 }
 
 /** A fatal flaw of one of its answers, best placed first; else a reason against one of their claims. */

@@ -12,12 +12,16 @@ export function durationWords({
   const about = inUnits(duration.p50, Math.round);
   const under = inUnits(duration.p90, Math.ceil);
   if (about === under) return `about ${about}`;
-  const [value, unit] = under.split(' ');
-  return `about ${about} (usually under ${about.endsWith(` ${unit}`) ? value : under})`;
+  // The unit of minutes is said once.
+  const isRepeated = [about, under].every((words) => words.endsWith(minutes));
+  return `about ${about} (usually under ${isRepeated ? under.replace(minutes, '') : under})`;
 }
 
 /** In steps of 5 seconds, from 90 seconds on of half a minute. */
 function inUnits(seconds: number, round: (value: number) => number): string {
-  if (seconds < 90) return `${Math.max(1, round(seconds / 5)) * 5} s`;
-  return `${round(seconds / 30) / 2} min`;
+  if (seconds < 90) return `${Math.max(1, round(seconds / 5)) * 5}s`;
+  return `${round(seconds / 30) / 2}${minutes}`;
 }
+
+/** No line ends before the unit. */
+const minutes = '\u00A0min';

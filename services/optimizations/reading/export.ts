@@ -13,6 +13,7 @@ import {
   previousOf,
   runEventOf,
 } from './read-run.ts';
+import { withTicks } from './next-steps.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
@@ -64,7 +65,7 @@ export function runExport(dependencies: RunExportDependencies): ExportPart {
 }
 
 async function* runRows(
-  { readStream, sealer, clock }: RunExportDependencies,
+  { pool, readStream, sealer, clock }: RunExportDependencies,
   runId: string,
 ): AsyncGenerator<readonly [string, ExportRow]> {
   const { events } = await readStream(streamOf(runId));
@@ -83,7 +84,7 @@ async function* runRows(
   );
   if (!run) return;
   const { view } = run;
-  const described = describeRun(view, clock());
+  const described = await withTicks(pool, describeRun(view, clock()));
   yield [
     'runs',
     {

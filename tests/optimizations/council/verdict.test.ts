@@ -1,3 +1,4 @@
+// cspell:ignoreRegExp /'[abcu]{7}'/g
 import { describe, expect, test } from 'vitest';
 import { flawsOf, verdictOf } from '#services/optimizations/council/verdict.ts';
 import type { Election } from '#services/optimizations/council/verdict.ts';
@@ -19,7 +20,7 @@ function election(
   } = {},
 ): Election {
   const ids: Record<string, string> = { a: 'o1', b: 'o2', c: 'o3', u: 'undecidable' };
-  const votes = [...letters].map((letter, at) => ({ seat: seats[at]!, option: ids[letter]! }));
+  const votes = letters.split('').map((letter, at) => ({ seat: seats[at]!, option: ids[letter]! }));
   const weightOf = (seat: string) => weights[seat] ?? 1;
   const camps = Object.values(ids).flatMap((choice) => {
     const own = votes.filter(({ option }) => option === choice).map(({ seat }) => seat);

@@ -3,7 +3,8 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import Markdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { describe, expect, it } from 'vitest';
-import { checkDraft, draftMarkdown } from '#services/optimizations/prompts/draft.ts';
+import { checkDraft } from '#services/optimizations/prompts/draft.ts';
+import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 
 const draft: Draft = {
@@ -88,40 +89,7 @@ describe('the gate of a draft', () => {
   });
 });
 
-describe('a recommendation as Markdown', () => {
-  it('a recommendation as Markdown lists steps, dissent, open points and the claims cited, numbered', () => {
-    const markdown = draftMarkdown(draft, [
-      { id: 'c1', text: 'No hours.' },
-      { id: 'c2', text: 'New buyers only.' },
-      { id: 'c4', text: 'Never cited.' },
-    ]);
-    expect(markdown).toBe(
-      [
-        '**Raise the price to $79 for new buyers.**',
-        '## Why',
-        'It costs no hours. (1, 2)',
-        '## Next steps',
-        '1. Show the price to 20 people. · Within 14 days · Measure: 2 of them buy. · Stop if: Nobody buys. (2)',
-        '## Where the council disagreed',
-        '- Some expect fewer buyers.',
-        '## Still uncertain',
-        '- Nobody knows the refund rate.',
-        '## Claims',
-        '1. No hours.\n2. New buyers only.\n',
-      ].join('\n\n'),
-    );
-  });
-
-  it('a recommendation as Markdown turns no text of a model into a link, an image or HTML', () => {
-    const hostile =
-      '![x](https://evil.example/a.png) [click](javascript:alert(1)) <script>alert(1)</script> <img src=x onerror=y>';
-    const markdown = draftMarkdown(
-      { ...draft, decision: hostile, uncertainties: [`# ${hostile}`] },
-      [],
-    );
-    expect(markdown).not.toMatch(/!\[|\]\(|<script|<img|https:\/\/|javascript:/);
-  });
-
+describe('escaped Markdown', () => {
   it.each([
     'https://evil.example',
     '_https://evil.example',
@@ -138,13 +106,12 @@ describe('a recommendation as Markdown', () => {
     '<https://evil.example>',
     '[x]: https://evil.example',
     '**www.evil.example**',
-  ])('a recommendation as GitHub shows Markdown has no link of %s', (hostile) => {
-    const decision = `See ${hostile} (${hostile})`;
-    const markdown = draftMarkdown({ ...draft, decision, uncertainties: [hostile] }, []);
+  ])('escaped text as GitHub shows it has no link of %s', (hostile) => {
+    const markdown = `**${escapeMarkdown(`See ${hostile} (${hostile})`)}**\n\n- ${escapeMarkdown(hostile)}`;
     const html = renderToStaticMarkup(
       createElement(Markdown, { remarkPlugins: [remarkGfm] }, markdown),
     );
-    expect(html).toContain('Still uncertain');
+    expect(html).toContain('<li>');
     expect(html).not.toContain('<a');
   });
 });

@@ -4,6 +4,7 @@ import {
   draftPrompt,
   ledgerPrompt,
   opinionPrompt,
+  questionCheckPrompt,
   reviewPrompt,
   verificationPrompt,
 } from '#services/optimizations/prompts/prompts.ts';
@@ -87,6 +88,7 @@ describe('a prompt', () => {
       { delimiter },
     ),
     verificationPrompt(draft, [{ id: 'c1', text: 'People walk by.' }], { delimiter }),
+    questionCheckPrompt(asked, { delimiter }),
   ];
 
   it('a prompt asks for the reply of its stage by name', () => {

@@ -1,7 +1,10 @@
 import { createReadable } from '#services/live/readable.ts';
-import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
+import {
+  escapeMarkdown,
+  flattenMarkdown,
+  normalizeSpace,
+} from '#services/optimizations/prompts/plain-text.ts';
 import { findsInjection, scrubOf } from '#services/optimizations/prompts/scrub.ts';
-import { escapeMarkdown } from '#services/optimizations/prompts/draft.ts';
 import { numbersNotIn } from '#services/optimizations/prompts/numbers.ts';
 import { sharedNotes, opinionText } from '#services/optimizations/prompts/reply-checks.ts';
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';

@@ -10,10 +10,10 @@ describe('a run as Markdown', () => {
   it('a run as Markdown begins with the question and the recommendation, its claims numbered', () => {
     const text = runMarkdown(storyOf(closed()).copy());
     expect(text).toMatch(/^# Should the agency sell a fixed offer\?\n/);
-    expect(text.indexOf('## Recommendation')).toBeLessThan(text.indexOf('## Agreement'));
+    expect(text.indexOf('## Recommended by 7 of 7')).toBeLessThan(text.indexOf('## Agreement'));
     expect(text).toContain('**Begin with one fixed offer for one kind of client.**');
     expect(text).toContain(
-      '1. Write the offer down. · Within 7 days · Measure: A client asks for it.',
+      '1. [ ] Write the offer down. · By: November 27, 2026 · Measure: A client asks for it.',
     );
     expect(text).toContain('1. The claim c1 holds.');
   });

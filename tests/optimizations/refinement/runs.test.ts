@@ -8,6 +8,10 @@ import type { Optimization, OptimizationList } from '#services/optimizations/con
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
+import type { Respond } from '#services/sandbox/models/personas.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { runHere } from '#tests/cli/in-process.ts';
@@ -26,6 +30,8 @@ const fact = 'Half of my customers have asked for a monthly plan.';
 
 /** Models without an entry answer. */
 const personas: Record<string, Persona> = {};
+/** Every prompt that a model was given. */
+const asks: Parameters<Respond>[0][] = [];
 /** Models that are no longer offered. */
 const gone = new Set<string>();
 let council: TestCouncil;
@@ -33,8 +39,13 @@ let person: Person;
 let root: Optimization;
 
 beforeAll(async () => {
+  const answer = createSimulator(loadCatalogue(null).strategies);
   council = await createTestCouncil({
     personas,
+    respond: (request) => {
+      asks.push(request);
+      return answer(request);
+    },
     replace: ({ registry }) => ({
       registry: {
         ...registry,
@@ -152,6 +163,37 @@ describe('an included refinement', () => {
     });
     expect(refinements.map(({ id }) => id)).toEqual([run.id]);
     expect(refinable).toMatchObject({ allowed: true, price: 2, included_left: 0 });
+  });
+
+  test('each seat reads what is new, its own votes and a few reasons, but no answer, no name and no count', async () => {
+    asks.length = 0;
+    const claim = decisiveClaim();
+    const run = await refined({ changed_fact: fact, claim_id: claim });
+    const prompts = asks.filter(({ schemaName }) => schemaName === 'second_vote');
+    expect(prompts).toHaveLength(run.models.length);
+    const answers = run.council.seats.flatMap(({ seat }) =>
+      (run.council.calls[`opinion.${seat}`]?.opinion?.reasoning ?? []).slice(0, 1),
+    );
+    for (const { prompt, system } of prompts) {
+      const material = readMaterial(prompt);
+      expect(material.block('new')).toBe(fact);
+      expect(material.block('changed claim')).toBe(claim);
+      expect(material.rows('claims').map(([id = '']) => id)).toEqual(
+        expect.arrayContaining(run.refines?.claim_ids ?? []),
+      );
+      expect(material.rows('own votes').at(-1)?.[0]).toBe('decision');
+      const sides = material.rows('reasons').map(([id, side]) => `${id} ${side}`);
+      expect(sides.length).toBeGreaterThan(0);
+      for (const side of sides)
+        expect(sides.filter((other) => other === side).length).toBeLessThanOrEqual(2);
+      const all = `${system}\n${prompt}`;
+      for (const text of [...answers, ...run.models.map(({ name }) => name)])
+        expect(all).not.toContain(text);
+    }
+    const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
+    expect(drafts.map(({ prompt }) => readMaterial(prompt).block('earlier decision'))).toEqual(
+      drafts.map(() => root.result?.decision),
+    );
   });
 
   test('three tries are included, and the fourth refinement is paid for', async () => {

@@ -76,7 +76,7 @@ describe('a result and the replies of its models', () => {
   test('a result has every heading that a vote can have, among runs of all strategies', () => {
     expect(runs).toHaveLength(32);
     expect(runs.every(({ run }) => run.status === 'completed')).toBe(true);
-    const headings = new Set(runs.map(({ run }) => run.result?.heading));
+    const headings = new Set(runs.flatMap(({ run }) => run.result?.heading ?? []));
     expect([...headings].toSorted()).toEqual(['no_majority', 'recommendation', 'undecidable']);
   });
 

@@ -519,10 +519,10 @@ describe('the words of a strategy', () => {
   });
 
   it.each([
-    [28, 41, 'about 30 s (usually under 45)'],
-    [80, 95, 'about 80 s (usually under 2 min)'],
-    [118, 230, 'about 2 min (usually under 4)'],
-    [118, 119, 'about 2 min'],
+    [28, 41, 'about 30s (usually under 45s)'],
+    [80, 95, 'about 80s (usually under 2\u00A0min)'],
+    [118, 230, 'about 2\u00A0min (usually under 4)'],
+    [118, 119, 'about 2\u00A0min'],
   ])('a duration of %d s, below %d in nine of ten runs, reads %s', (p50, p90, words) => {
     const duration = { p50, p90, runs: 20 };
     expect(durationWords({ duration, typical_seconds: 30 })).toBe(words);
@@ -530,7 +530,7 @@ describe('the words of a strategy', () => {
 
   it.each([
     [30, '2 to 5 minutes, not yet measured here'],
-    [5400, 'about 90 min, not yet measured here'],
+    [5400, 'about 90\u00A0min, not yet measured here'],
   ])('a duration of %d s by design that was not measured reads %s', (typical, words) => {
     expect(durationWords({ duration: null, typical_seconds: typical })).toBe(words);
   });

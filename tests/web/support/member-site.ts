@@ -2,8 +2,10 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
 import type {
+  CheckReply,
   DashboardStats,
   OptimizationSummary,
+  StrategiesReply,
   Strategy,
   Usage,
 } from '#services/optimizations/contract.ts';
@@ -187,6 +189,8 @@ export const strategies = [
   }),
 ];
 
+export const checker: StrategiesReply['checker'] = { name: 'OpenAI', simulated: false };
+
 export const page = (data: OptimizationSummary[], total: number = data.length): Reply => ({
   status: 200,
   body: {
@@ -241,7 +245,14 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
         strategies: strategies.map((one) =>
           search === '?allow_simulated=true' ? { ...one, available: true, unavailable: null } : one,
         ),
+        checker,
       }),
+    'POST /api/optimizations/check': ok({
+      verdict: 'ready',
+      questions: [],
+      why: null,
+      skipped: false,
+    } satisfies CheckReply),
     'POST /api/optimizations/estimate': ok({
       estimate: {
         strategy: 'balanced',

@@ -1,6 +1,10 @@
 import type { Fact } from '#services/live/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type {
+  LedgerTexts,
+  OptimizationEvent,
+  ReviewNotes,
+} from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -11,7 +15,6 @@ import {
   patchOf,
   type RunView,
 } from '#services/optimizations/reading/view.ts';
-import type { ReviewNotes } from '#services/optimizations/run/events.ts';
 import { noon, runId, type Script } from '#tests/optimizations/run/run-script.ts';
 
 /**

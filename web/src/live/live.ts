@@ -20,6 +20,7 @@ import { createPace } from './pace.ts';
 import { isTorn, type RunState, withCopy, withDelta, withFact } from './run-state.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { queryClient } from '#web/api/query-client.ts';
+import { withTicksOf } from '#web/run/ticks.ts';
 
 /**
  * The live part of the page: one stream per tab, a store for each run on screen, and the query
@@ -292,7 +293,9 @@ const changesRow = (type: Fact['type']): boolean => rowChanges.has(type);
 function followInCache(view: RunView): void {
   patchRow(view.id, summarize(view));
   if (view.stage === 'closed')
-    queryClient.setQueryData(runQuery(view.id).queryKey, describeRun(view, serverNow()));
+    queryClient.setQueryData(runQuery(view.id).queryKey, (known) =>
+      withTicksOf(known, describeRun(view, serverNow())),
+    );
 }
 
 // ── runs ────────────────────────────────────────────────────────────────────────────────────────

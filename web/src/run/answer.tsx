@@ -26,7 +26,8 @@ export function Answer({
       <div>
         <p className="text-lg font-medium">{opinion.recommendation.one_line}</p>
         <p className="text-sm text-ink-2">
-          {opinion.recommendation.option_label} · says it is {opinion.stated_confidence}&nbsp;% sure
+          {opinion.recommendation.option_label} · {opinion.stated_confidence}% sure, by its own
+          estimate
         </p>
       </div>
       {opinion.reasoning.map((reason) => (

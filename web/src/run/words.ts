@@ -68,6 +68,11 @@ export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'a
   return words[status];
 }
 
+/** "rank 2 of 7", by the reviewers' order of the answers; empty before there is one. */
+export function rankWords({ scores }: RunView, { rank }: Pick<SeatProgress, 'rank'>): string {
+  return rank === null || scores === null ? '' : `rank ${rank} of ${scores.order.length}`;
+}
+
 export function isOut(status: SeatProgress['status']): boolean {
   return ['failed', 'refused', 'timed_out', 'excluded', 'not_called'].includes(status);
 }
@@ -113,10 +118,4 @@ export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;
   if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
   return `about ${Math.ceil(seconds / 60)} min`;
-}
-
-/** "S1", "S1 and R2", "S1, R2 and I1". */
-export function listed(items: readonly string[]): string {
-  if (items.length < 2) return items[0] ?? '';
-  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }

@@ -10,6 +10,7 @@ import type { Material } from './material.ts';
 import { opinionAsProse, writeOpinion } from './opinion.ts';
 import { planFor } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
+import { writeQuestionCheck } from './question-check.ts';
 import { writeReview } from './review.ts';
 import { writeSecondVote } from './second-vote.ts';
 import { newTables, reviewerAtTable, seatAtTable, seatingOfStrategy, wholeTable } from './seats.ts';
@@ -62,6 +63,8 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
     switch (schemaName) {
       case 'check':
         return '{"ok":true}';
+      case 'question_check':
+        return JSON.stringify(writeQuestionCheck(material));
       case 'verification':
         return JSON.stringify(writeVerification(material));
       case 'claim_ledger':
@@ -104,6 +107,7 @@ const usualThinking: Readonly<Record<string, number>> = {
   second_vote: 600,
   draft: 1300,
   verification: 250,
+  question_check: 0,
 };
 
 /** What a model of this kind might have thought at its default effort. */

@@ -10,18 +10,27 @@ import { read, write } from '#web/api/api.ts';
 import type { Fields, StrategyId } from './question/fields.ts';
 import { textsOf } from './question/rows.ts';
 
-/** The strategies with who would sit in a run now, their prices and availability. */
-export function strategiesQuery(allowSimulated: boolean = false) {
+function panelsQuery<Part>(allowSimulated: boolean, select: (reply: StrategiesReply) => Part) {
   return queryOptions({
     queryKey: ['strategies', allowSimulated],
     queryFn: async ({ signal }) => {
       const query = { allow_simulated: allowSimulated ? 'true' : 'false' } as const;
-      return (await read('/optimizations/strategies', StrategiesReply, { signal, query }))
-        .strategies;
+      return read('/optimizations/strategies', StrategiesReply, { signal, query });
     },
+    select,
     placeholderData: keepPreviousData,
     staleTime: 300_000,
   });
+}
+
+/** The strategies with who would sit in a run now, their prices and availability. */
+export function strategiesQuery(allowSimulated: boolean = false) {
+  return panelsQuery(allowSimulated, ({ strategies }) => strategies);
+}
+
+/** The provider that checks questions before a start; null when none does. */
+export function checkerQuery(allowSimulated: boolean) {
+  return panelsQuery(allowSimulated, ({ checker }) => checker);
 }
 
 /** Everything that a run would put to the models, and to which. */

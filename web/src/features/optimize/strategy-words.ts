@@ -1,4 +1,4 @@
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { StrategiesReply, Strategy } from '#services/optimizations/contract.ts';
 
 /** "OpenAI, Google and Mistral". */
 function inWords(names: readonly string[]): string {
@@ -35,6 +35,14 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
     : '';
   const sent = `Your challenge, context, objectives and constraints are sent to ${inWords(real)}.${passedOn}`;
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
+}
+
+/** Where a question goes before a start; null when nothing checks it. */
+export function checkerSentence(checker: StrategiesReply['checker']): string | null {
+  if (checker === null) return null;
+  return checker.simulated
+    ? 'Your question is checked first. It stays on this machine.'
+    : `Your question is first sent to ${checker.name} to be checked, at no charge.`;
 }
 
 export function unavailableSentence({ unavailable }: Pick<Strategy, 'unavailable'>): string {

@@ -20,7 +20,9 @@ const Completed = lazy(() =>
 );
 
 const ArrivedAnswers = lazy(() =>
-  import('./answers.tsx').then((module) => ({ default: module.ArrivedAnswers })),
+  import('#web/features/result/behind/answers.tsx').then((module) => ({
+    default: module.ArrivedAnswers,
+  })),
 );
 
 type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;

@@ -14,7 +14,14 @@ import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { Answer } from '#web/run/answer.tsx';
 import { attemptsOf, type Mark, marksOf, seatDollars, tokensOf } from '#web/run/marks.ts';
-import { roleColours, roleWords, statusTones, statusWord, stepWords } from '#web/run/words.ts';
+import {
+  rankWords,
+  roleColours,
+  roleWords,
+  statusTones,
+  statusWord,
+  stepWords,
+} from '#web/run/words.ts';
 
 /** Everything about one seat, in a dialog that follows the run. */
 export function SeatDetail({
@@ -60,7 +67,11 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
         <Tile label="latency" value={latency(described.latencyMs)} />
         <Tile label="Tokens in" value={tokens.input?.toLocaleString() ?? '--'} />
         <Tile label="Tokens out" value={tokens.output?.toLocaleString() ?? '--'} />
-        <Tile label="confidence" value={percent(described.confidence)} />
+        <Tile
+          label="confidence"
+          value={percent(described.confidence)}
+          detail={rankWords(view, described)}
+        />
       </TileRow>
       <section className="space-y-3">
         <h3 className="text-lg font-semibold">Answer</h3>

@@ -1,8 +1,8 @@
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import { describeResult } from './describe-result.ts';
-import { erased } from './texts.ts';
-import { reviewOf } from './view.ts';
-import type { RunView } from './view.ts';
+import { describeResult } from '#services/optimizations/reading/describe-result.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
+import { reviewOf } from '#services/optimizations/reading/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /**
  * A refinement's view at its beginning: the question, the claims and the answers are those of the run

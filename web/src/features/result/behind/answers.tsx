@@ -5,42 +5,40 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/words.ts';
-import { Section } from './section.tsx';
+import { Section } from '#web/features/result/section.tsx';
 
 /** What each seat answered, or why it did not. */
 export function Answers({
   run,
-  title,
-  note,
+  heading,
   open = false,
 }: {
   run: Optimization;
-  title: string;
-  note?: string;
+  /** Of the parts of an answer. */
+  heading: 'h3' | 'h4';
   /** Whether the answers are unfolded at first. */
   open?: boolean;
 }): ReactNode {
   return (
-    <Section title={title}>
-      {note === undefined ? null : <p className="max-w-prose text-ink-2">{note}</p>}
-      <ul className="divide-y divide-line border-y border-line">
-        {run.models.map((model) => (
-          <li key={model.seat}>
-            <AnswerOf run={run} model={model} open={open} />
-          </li>
-        ))}
-      </ul>
-    </Section>
+    <ul className="divide-y divide-line border-y border-line">
+      {run.models.map((model) => (
+        <li key={model.seat}>
+          <AnswerOf run={run} model={model} heading={heading} open={open} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
 function AnswerOf({
   run,
   model,
+  heading,
   open,
 }: {
   run: Optimization;
   model: Optimization['models'][number];
+  heading: 'h3' | 'h4';
   open: boolean;
 }): ReactNode {
   const opinion = opinionOf(run.council, model.seat);
@@ -61,7 +59,7 @@ function AnswerOf({
         {line}
       </summary>
       <div className="pb-6">
-        <Answer view={run.council} seat={model.seat} heading="h3" />
+        <Answer view={run.council} seat={model.seat} heading={heading} />
       </div>
     </details>
   );
@@ -78,5 +76,10 @@ export function ArrivedAnswers({ runId }: { runId: string }): ReactNode {
     view.scores === null
       ? 'There is no recommendation, because the models had not finished reviewing these answers.'
       : 'The answers were reviewed, but the run ended before a recommendation was written.';
-  return <Answers run={run} title="The answers that arrived" note={`${count} ${because}`} open />;
+  return (
+    <Section title="The answers that arrived">
+      <p className="max-w-prose text-ink-2">{`${count} ${because}`}</p>
+      <Answers run={run} heading="h3" open />
+    </Section>
+  );
 }
