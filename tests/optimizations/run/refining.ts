@@ -36,8 +36,6 @@ export type Streams = {
 /** One call of the route; a repeat of it has the same key and the same id. */
 export type RefineCall = { rootId: string; fromId: string; key: string; id: string };
 
-export type Refining = ReturnType<typeof createRefining>;
-
 export function createRefining(streams: Streams, guards: RefiningGuards, chance: Chance) {
   const { stateOf, eventsOf, accountOf, refinementsOf } = streams;
   /** Seats whose model is no longer offered. */

@@ -2,35 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import type { FailureClass } from '#services/models/model.ts';
-import { waitingFor } from '#services/models/waiting.ts';
 import { waitBehind } from '#services/optimizations/lanes.ts';
 import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
-import { callsByStage } from '#services/optimizations/run/lanes.ts';
-import type {
-  CallOutcome,
-  Charge,
-  OptimizationEvent,
-  Refines,
-  Schedule,
-  Seat,
-  Slot,
-  Stance,
-} from '#services/optimizations/run/events.ts';
+import type { Charge, OptimizationEvent, Slot } from '#services/optimizations/run/events.ts';
 import { decide, optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { isOpen } from '#services/optimizations/run/state.ts';
 import type { At, RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import { owedJobs, settleJob } from '#services/optimizations/run/reactions.ts';
-import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { Fault } from '#tests/credits/ledger-oracle.ts';
-import { createChance } from '#tests/support/chance.ts';
 import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
+import { answerOf, createFate, drawnConcurrency, inLanes, lotsOf, scheduleOf } from './fate.ts';
+import type { Persona } from './fate.ts';
 import { createRefining, refused } from './refining.ts';
 import type { RefineCall, RefiningGuards } from './refining.ts';
 import { anytime, createQueue, createStore, execute } from '#tests/platform/memory-bus.ts';
@@ -38,16 +26,10 @@ import type { Guards, Job, Memory, Steps } from '#tests/platform/memory-bus.ts';
 import {
   answers,
   create,
-  draft,
-  failedChecks,
   fails,
-  ledgerOf,
   noon,
-  opinion,
   schedule as usualSchedule,
-  reviewBy,
   sevenSeats,
-  verdict,
 } from './run-script.ts';
 import type { CreditEvent } from '#services/credits/account/events.ts';
 import { creditStream } from '#services/credits/account/events.ts';
@@ -56,7 +38,7 @@ import {
   reserveCommandId,
   settleCommandId,
 } from '#services/credits/command-ids.ts';
-import { streamOf, undecidableOption } from '#services/optimizations/run/events.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
 
 /**
  * A whole installation in memory: two people with credits, several runs each, API and worker
@@ -212,8 +194,6 @@ const complete: Guards & WorldGuards = {
 const mostSteps = 60_000;
 /** Calls of the route to refine a run, in a calm world and in others. */
 const mostRefinements = { calm: 2, others: 6 };
-/** Of a call in a calm world. */
-const longestMs = 12_500;
 
 /** Runs a world to its end. Throws a Fault when a rule was broken. */
 export function live(options: WorldOptions): World {
@@ -930,151 +910,4 @@ function counted(figures: Figures, { runs }: Auditor): Figures {
     noMajority: all.filter((run) => run.heading === 'no_majority').length,
     undecidable: all.filter((run) => run.heading === 'undecidable').length,
   };
-}
-
-// ── chance ──────────────────────────────────────────────────────────────────────────────────────
-
-type Persona = 'ok' | 'hang' | FailureClass;
-type Fate = ReturnType<typeof createFate>;
-
-function createFate(seed: number) {
-  const chance = createChance(seed);
-  // How unlucky this world is; most are mostly well.
-  const unlucky = [0.02, 0.05, 0.15, 0.4][chance.below(4)]!;
-  return {
-    ...chance,
-    persona(): Persona {
-      if (!chance.of(unlucky)) return 'ok';
-      return personas[chance.below(personas.length)]!;
-    },
-    /** In three worlds of ten all providers are unavailable for up to five minutes. */
-    outage(): { from: number; until: number } | null {
-      if (!chance.of(0.3)) return null;
-      const from = chance.below(120_000);
-      return { from, until: from + chance.below(chance.of(0.5) ? 15_000 : 300_000) };
-    },
-    /** Milliseconds; in a calm world no model is slow. */
-    duration: (calm: boolean) =>
-      500 + chance.below(!calm && chance.of(0.05) ? 150_000 : longestMs - 500),
-  };
-}
-
-const personas: readonly Persona[] = [
-  'rate_limited',
-  'unavailable',
-  'connection',
-  'timeout',
-  'refusal',
-  'malformed',
-  'truncated',
-  'billing',
-  'hang',
-];
-
-function scheduleOf(chance: Fate): Schedule {
-  return {
-    ...usualSchedule,
-    reviewsPerSeat: 1 + chance.below(6),
-    minFamilies: 2 + chance.below(2),
-    deadlinesMs: {
-      opinionsSoft: 5000 + chance.below(30_000),
-      opinionsHard: 40_000 + chance.below(60_000),
-      claims: 10_000 + chance.below(60_000),
-      reviewsSoft: 5000 + chance.below(30_000),
-      reviewsHard: 40_000 + chance.below(60_000),
-      synthesis: 30_000 + chance.below(60_000),
-      run: 60_000 + chance.below(400_000),
-    },
-  };
-}
-
-/** In three worlds of ten all calls wait for the same provider. The other worlds do not depend on it. */
-function drawnConcurrency(seed: number): number | null {
-  const chance = createChance(seed + 1);
-  return chance.of(0.3) ? 1 + chance.below(3) : null;
-}
-
-/** The same panel at one provider, with deadlines that are long enough for calls of `longestMs`. */
-function inLanes(
-  panel: readonly Seat[],
-  designed: Schedule,
-  concurrency: number,
-): { seats: readonly Seat[]; schedule: Schedule } {
-  const provider = 'few-at-a-time';
-  const there = <Model extends { provider: string }>(model: Model) => ({ ...model, provider });
-  const seats = panel.map((seat, index) => ({ ...there(seat), model: `model-${index % 3}` }));
-  const models = {
-    extractors: designed.extractors.map(there),
-    synthesizers: designed.synthesizers.map(there),
-    verifiers: designed.verifiers.map((pair) => pair.map(there)),
-  };
-  const lanes = { [provider]: { concurrency, secondsPerCall: longestMs / 1500 } };
-  const second = { softMs: 1000, hardMs: 1000 };
-  const waiting = waitingFor(
-    { opinions: second, claimsMs: 1000, reviews: second, synthesisMs: 1000, runMs: 1000 },
-    callsByStage({ seats, ...models }),
-    lanes,
-  );
-  if ('unavailable' in waiting) throw new Fault(waiting.unavailable);
-  const { opinions, claimsMs, reviews, synthesisMs, runMs } = waiting.deadlines;
-  return {
-    seats,
-    schedule: {
-      ...designed,
-      ...models,
-      lanes,
-      deadlinesMs: {
-        opinionsSoft: opinions.softMs,
-        opinionsHard: opinions.hardMs,
-        claims: claimsMs,
-        reviewsSoft: reviews.softMs,
-        reviewsHard: reviews.hardMs,
-        synthesis: synthesisMs,
-        run: runMs,
-      },
-    },
-  };
-}
-
-function lotsOf(chance: Fate, calm: boolean) {
-  const lots = [
-    { source: 'bonus', credits: 5 + chance.below(20) },
-    { source: 'other', credits: 5 + chance.below(20) },
-    { source: 'purchase', credits: calm ? 200 : 10 + chance.below(50) },
-  ] as const;
-  return lots.filter((lot) => calm || lot.source === 'purchase' || chance.of(0.7));
-}
-
-function answerOf(state: RunState, slot: Slot, chance: Fate, calm: boolean) {
-  const rarely = (probability: number) => !calm && chance.of(probability);
-  const stance = () => (['agree', 'agree', 'disagree', 'unsure'] as const)[chance.below(4)]!;
-  // In some runs the models lean to the answer that it cannot be decided.
-  const favourite = 'seed' in state && /^[01]/.test(state.seed) ? undecidableOption : 'o1';
-  const option = () => (chance.of(0.7) ? favourite : 'o2');
-  const parts = parseSlot(slot);
-  switch (parts.kind) {
-    case 'opinion':
-      return opinion({ confidence: chance.below(101), injectionFound: rarely(0.05) });
-    case 'claims':
-      return ledgerOf('accepted' in state ? state.accepted : []);
-    case 'review': {
-      if (!('order' in state)) throw new Fault(`a review in the stage ${state.stage}`);
-      if (state.refines) return secondVote(state.refines, stance, option());
-      return reviewBy(state, parts.seat, {
-        stance: stance(),
-        optionId: option(),
-        suspects: rarely(0.2) ? [state.order[0]!] : [],
-        reversed: chance.of(0.3),
-      });
-    }
-    case 'draft':
-      return rarely(0.3) ? draft(failedChecks) : draft();
-    case 'verify':
-      return verdict(rarely(0.15));
-  }
-}
-
-function secondVote({ claims }: Refines, stance: () => Stance, optionId: string): CallOutcome {
-  const votes = claims.map((id) => [id, { stance: stance(), confidence: 70 }]);
-  return { kind: 'second_vote', votes: Object.fromEntries(votes), optionId };
 }
