@@ -40,6 +40,8 @@ export function createRefining(streams: Streams, guards: RefiningGuards, chance:
   const { stateOf, eventsOf, accountOf, refinementsOf } = streams;
   /** Seats whose model is no longer offered. */
   const gone = new Set<string>();
+  /** By run; they are counted once, because a scored council changes no more. */
+  const councils = new Map<string, ReturnType<typeof councilBefore>>();
 
   const statusOf = (runId: string): Refinement['status'] => {
     const state = stateOf(runId);
@@ -93,7 +95,9 @@ export function createRefining(streams: Streams, guards: RefiningGuards, chance:
     const root = createdOf(rootId);
     const account = accountOf(root.userId);
     const refinements = refinementsOf(rootId).map(rowOf);
-    const { before, seats, contested } = councilBefore(fromId, eventsOf(fromId));
+    const council = councils.get(fromId) ?? councilBefore(fromId, eventsOf(fromId));
+    councils.set(fromId, council);
+    const { before, seats, contested } = council;
     const notOffered = seats.map(({ seat }) => seat).filter((seat) => gone.has(seat));
     const { allowed, reason, price } = refinableOf({
       rootPrice: root.price,

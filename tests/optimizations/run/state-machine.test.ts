@@ -16,7 +16,7 @@ import type { Figures, RunDecider, WorldOptions } from './world.ts';
  * seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs, and their refinements.
  */
 /** All worlds in the proof; a share of them in the gate. */
-const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 140 : 20_000;
+const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 100 : 20_000;
 const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? usualWorlds);
 const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
 const theWorld = process.env['STATE_MACHINE_WORLD'];
