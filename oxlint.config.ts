@@ -185,10 +185,10 @@ const boundaries = [
           '!#services/optimizations/run/{events,slots,second-ballot}.ts',
           '!#services/optimizations/check/questions.ts',
           '!#services/credits/account/movements.ts',
-          '!#services/platform/numbers.ts',
+          '!#services/platform/{numbers,visible-text}.ts',
         ],
         message:
-          'web/ loads contracts, so they import valibot, other contracts, lists of plain values and how numbers are written.',
+          'web/ loads contracts, so they import valibot, other contracts, lists of plain values and how numbers and texts are written.',
       },
     ],
   ),

@@ -14,6 +14,7 @@ import type { Answered } from '#services/optimizations/check/questions.ts';
 import {
   checkOf,
   CreateOptimizationRequest,
+  promptCharacters,
   RefineRequest,
 } from '#services/optimizations/contract.ts';
 import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
@@ -154,7 +155,8 @@ async function whoAsks(database: Database, named: string | undefined): Promise<A
 async function sayEstimate(database: Database, request: CreateOptimizationRequest): Promise<void> {
   const { strategy, challenge: challengeText, context: contextText } = request;
   const workflowType = 'business-optimization';
-  const asked = { strategy, workflowType, challengeText, contextText };
+  const files_characters = promptCharacters(...request.files.map(({ text: read }) => read));
+  const asked = { strategy, workflowType, challengeText, contextText, files_characters };
   const found = await estimate(database, asked);
   if (found.available) say(`${found.credits} credits, ${durationWords(found)}.`);
 }

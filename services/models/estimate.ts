@@ -1,7 +1,7 @@
 import type { Effort } from './model.ts';
 import type { Offer } from './offer.ts';
 import { thinkingTokens, usualCalls } from './seating/tokens.ts';
-import type { CallTokens } from './seating/tokens.ts';
+import type { CallTokens, Written } from './seating/tokens.ts';
 
 /**
  * What the models of a run are likely to cost, before it runs: the usual tokens of each call at the
@@ -27,9 +27,9 @@ export type PricedCouncil<Model extends PricedModel = PricedModel> = {
  * Micro-dollars of a run in which the first extractor and the first writer succeed. Zero for local
  * models; null when any model that the run may call has no known price.
  */
-export function estimateOf(council: PricedCouncil, challengeCharacters: number): number | null {
+export function estimateOf(council: PricedCouncil, written: Written): number | null {
   const calls = usualCalls({
-    challengeCharacters,
+    ...written,
     seats: council.seats.length,
     reviewsPerSeat: council.reviewsPerSeat,
   });

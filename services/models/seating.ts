@@ -13,6 +13,7 @@ import { fillRoles } from './seating/roles.ts';
 import { substitutionsOf } from './seating/substitutions.ts';
 import type { Substitution } from './seating/substitutions.ts';
 import { holds, usualCalls } from './seating/tokens.ts';
+import type { Written } from './seating/tokens.ts';
 import { withEfforts } from './seating/wanted.ts';
 import type { KnownModel, Placed, SeatedModel, WantedPanel, WantedUse } from './seating/wanted.ts';
 import { listed } from './seating/words.ts';
@@ -22,11 +23,9 @@ import { listed } from './seating/words.ts';
  * same seating, in whatever order they and the strategy's seats are listed.
  */
 
-export type SeatingSettings = {
+export type SeatingSettings = Written & {
   /** Whether a model may stand in for a wanted one. */
   substitute: boolean;
-  /** Of everything that the person wrote. */
-  challengeCharacters: number;
   /** USD for a credit in the cheapest package. */
   packagePrice: number;
   /** Local mode lifts both. */
@@ -112,7 +111,7 @@ export function seat(
     ...panel.map(({ wish, offer }) => room.reviewsOf(offer, wish) ?? fewestReviews),
   );
   const council = { seats, ...roles, reviewsPerSeat };
-  const estimate = estimateOf(council, settings.challengeCharacters);
+  const estimate = estimateOf(council, settings);
   const price = strategy.credits * settings.packagePrice * 1e6;
   const lowered = panel.filter(isLower).map(({ wish }) => wish.seat);
   const makers = seatsByMaker(seats);
@@ -160,10 +159,9 @@ function usable(
   return priced.length > 0 ? priced : offers;
 }
 
-function roomFor(strategy: WantedPanel, { challengeCharacters }: SeatingSettings) {
+function roomFor(strategy: WantedPanel, written: Written) {
   const seats = strategy.panel.length;
-  const callsWith = (reviewsPerSeat: number) =>
-    usualCalls({ challengeCharacters, seats, reviewsPerSeat });
+  const callsWith = (reviewsPerSeat: number) => usualCalls({ ...written, seats, reviewsPerSeat });
   return {
     calls: callsWith(strategy.reviewsPerSeat),
     /** How many answers the model can review, at most as many as wanted; null when too few. */

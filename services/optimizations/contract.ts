@@ -7,6 +7,7 @@ import {
   WholeText,
 } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
+import { visibleText } from '#services/platform/visible-text.ts';
 import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
 import { checkLimits } from '#services/optimizations/check/questions.ts';
@@ -34,6 +35,13 @@ export const optimizationLimits = {
   context: 20_000,
   rows: 20,
   row: 300,
+  files: 5,
+  fileName: 120,
+  /** Characters of all files together. */
+  filesText: 40_000,
+  fileBytes: 5_000_000,
+  /** Of a request that holds the texts of files. */
+  bodyBytes: 400_000,
   title: 120,
   refinement: 1000,
   search: 200,
@@ -42,6 +50,8 @@ export const optimizationLimits = {
   pageSize: 10,
   pageSizeMost: 100,
 } as const;
+
+const filesTextInWords = optimizationLimits.filesText.toLocaleString('en-US');
 
 const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
 const SeatId = v.pipe(
@@ -97,6 +107,33 @@ const AllowSimulated = v.pipe(
   v.description('Seats without a real model may be simulated; only ever possible in local mode'),
 );
 
+/** A file as the models read it: its name and its text, without its format. */
+const AttachedFile = v.strictObject({
+  name: v.pipe(
+    v.string('Give the file a name'),
+    v.trim(),
+    v.nonEmpty('Give the file a name'),
+    v.maxLength(
+      optimizationLimits.fileName,
+      `The name of a file may have at most ${optimizationLimits.fileName} characters`,
+    ),
+    v.transform((name) => visibleText(name).replace(/\s+/g, ' ').trim()),
+    v.nonEmpty('Give the file a name'),
+  ),
+  text: v.pipe(
+    v.string('This file has no text'),
+    v.trim(),
+    v.nonEmpty('This file has no text'),
+    v.maxLength(
+      optimizationLimits.filesText,
+      `The files may have at most ${filesTextInWords} characters together`,
+    ),
+    v.transform((text) => visibleText(text).trim()),
+    v.nonEmpty('This file has no text'),
+  ),
+});
+export type AttachedFile = v.InferOutput<typeof AttachedFile>;
+
 /** `POST /optimizations`. */
 export const CreateOptimizationRequest = v.strictObject({
   challenge: v.pipe(
@@ -124,6 +161,20 @@ export const CreateOptimizationRequest = v.strictObject({
   ),
   objectives: v.optional(Rows('objectives'), []),
   constraints: v.optional(Rows('constraints'), []),
+  files: v.optional(
+    v.pipe(
+      v.array(AttachedFile),
+      v.maxLength(optimizationLimits.files, `At most ${optimizationLimits.files} files`),
+      v.check(
+        (files) => charactersOf(files) <= optimizationLimits.filesText,
+        `The files may have at most ${filesTextInWords} characters together`,
+      ),
+      v.description(
+        `Texts that the models read beside the question, at most ${filesTextInWords} characters together; \`POST /optimizations/files\` reads them out of files`,
+      ),
+    ),
+    [],
+  ),
   strategy: StrategyId,
   challenge_type: v.optional(ChallengeType, 'business_strategy'),
   allow_simulated: v.optional(AllowSimulated),
@@ -155,6 +206,7 @@ export const CheckRequest = v.pick(CreateOptimizationRequest, [
   'context',
   'objectives',
   'constraints',
+  'files',
   'challenge_type',
   'allow_simulated',
 ]);
@@ -162,12 +214,14 @@ export type CheckRequest = v.InferOutput<typeof CheckRequest>;
 
 /** The part of a request that a check is asked with. */
 export function checkOf(request: CreateOptimizationRequest): CheckRequest {
-  const { challenge, context, objectives, constraints, challenge_type, allow_simulated } = request;
+  const { challenge, context, objectives, constraints, files, challenge_type, allow_simulated } =
+    request;
   return {
     challenge,
     context,
     objectives,
     constraints,
+    files,
     challenge_type,
     ...(allow_simulated === undefined ? {} : { allow_simulated }),
   };
@@ -195,6 +249,37 @@ export const CheckReply = v.object({
   ),
 });
 export type CheckReply = v.InferOutput<typeof CheckReply>;
+
+export function charactersOf(files: readonly { text: string }[]): number {
+  return files.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** The characters of texts, in writing of which four make about a token. */
+export function promptCharacters(...texts: readonly string[]): number {
+  const text = texts.join('');
+  const dense = text.match(denseWriting)?.length ?? 0;
+  return text.length + (charactersPerToken - 1) * dense;
+}
+
+/** Writing of which a character is about a token. */
+const denseWriting = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/gu;
+const charactersPerToken = 4;
+
+/** `POST /optimizations/files`. */
+export const ReadFileReply = v.object({
+  name: v.string(),
+  text: v.pipe(
+    v.string(),
+    v.description(`At most ${filesTextInWords} characters; empty when the file has none`),
+  ),
+  characters: v.pipe(v.number(), v.description('Of `text`, in UTF-16 units')),
+  pages_read: v.pipe(v.nullable(v.number()), v.description('Null for a format without pages')),
+  warnings: v.pipe(
+    v.array(v.string()),
+    v.description('In words, what was left out, or may be wrong'),
+  ),
+});
+export type ReadFileReply = v.InferOutput<typeof ReadFileReply>;
 
 export const runSorts = ['newest', 'oldest', 'credits'] as const;
 export type RunSort = (typeof runSorts)[number];
@@ -331,6 +416,18 @@ export const EstimateRequest = v.strictObject({
       v.description('Context, objectives and constraints, joined by lines'),
     ),
     '',
+  ),
+  files_characters: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer('Enter a whole number'),
+      v.minValue(0, 'Enter a whole number'),
+      v.maxValue(4 * optimizationLimits.filesText, 'The files have too many characters'),
+      v.description(
+        'Characters of all files together; one of a dense writing such as Chinese counts as four',
+      ),
+    ),
+    0,
   ),
   allow_simulated: v.optional(AllowSimulated),
 });
@@ -716,13 +813,22 @@ export type NextStep = v.InferOutput<typeof NextStep>;
 
 const SeatWords = v.object({ seat: v.string(), text: v.string() });
 
+const Objection = v.object({
+  ...SeatWords.entries,
+  claim_id: v.pipe(
+    v.nullable(ClaimId),
+    v.description('The claim that it is about; null when it is about a whole answer'),
+  ),
+});
+export type Objection = v.InferOutput<typeof Objection>;
+
 const OptionSide = v.object({
   option_id: OptionId,
   text: v.string(),
   voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
   answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
-    v.nullable(SeatWords),
+    v.nullable(Objection),
     v.description('The strongest objection to it; null when no model wrote one'),
   ),
   settled_by: v.pipe(
@@ -743,7 +849,10 @@ const StepNumber = v.pipe(
 export const TickRequest = v.strictObject({
   done: v.boolean('Say whether the step is done'),
 });
-export const TickReply = v.object({ index: v.number(), done: v.boolean() });
+export const TickReply = v.object({
+  index: v.pipe(v.number(), v.description('The place of the step in `result.next_steps`, from 0')),
+  done: v.boolean(),
+});
 
 export const RunResult = v.object({
   heading: v.pipe(
@@ -767,7 +876,7 @@ export const RunResult = v.object({
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
   objection: v.pipe(
-    v.nullable(SeatWords),
+    v.nullable(Objection),
     v.description('The strongest objection to it; null when no model wrote one'),
   ),
   missing_facts: v.pipe(
@@ -881,6 +990,7 @@ export const Optimization = v.object({
   context: v.string(),
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
+  files: v.array(v.object({ name: v.string(), text: v.string() })),
   stand_in: v.pipe(
     v.nullable(
       v.object({
@@ -960,9 +1070,19 @@ export const optimizationEndpoints = {
       'Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most 8 seconds. When it cannot be checked, the response is `ready` with `skipped`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.',
     access: 'person',
     body: CheckRequest,
+    bodyBytes: optimizationLimits.bodyBytes,
     status: 200,
     reply: CheckReply,
     refuses: [402, 403, 409],
+  },
+  'POST /optimizations/files': {
+    summary: 'Read the text of a file',
+    description: `A form (\`multipart/form-data\`) with one file in the field \`file\`: text, Markdown, CSV, PDF or Word (.docx), at most ${optimizationLimits.fileBytes / 1_000_000} MB. Of a PDF the first 200 pages are read. Formulas, scripts, macros and pictures are left out or kept as text. Neither the file nor its text is stored.`,
+    access: 'person',
+    sends: ['multipart/form-data'],
+    status: 200,
+    reply: ReadFileReply,
+    refuses: [413, 415, 503],
   },
   'GET /optimizations/usage': {
     summary: "This month's runs and the plan's limit",
@@ -982,7 +1102,7 @@ export const optimizationEndpoints = {
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
     description:
-      'A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
+      'Refinements are not among them: `refinements` says how many a run has, and the run itself lists them. A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
     access: 'person',
     query: RunsQuery,
     isConditional: true,
@@ -994,6 +1114,7 @@ export const optimizationEndpoints = {
     description: 'Stores the question as a draft. No credits are held before it is processed.',
     access: 'person',
     body: CreateOptimizationRequest,
+    bodyBytes: optimizationLimits.bodyBytes,
     status: 201,
     reply: Optimization,
     refuses: [404, 409, 503],
@@ -1021,7 +1142,7 @@ export const optimizationEndpoints = {
   'DELETE /optimizations/{id}': {
     summary: 'Delete an ended run or a draft',
     description:
-      'Hides the run; its texts are erased 30 days later. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
+      'Hides the run and its refinements; their texts are erased 30 days later. A refinement is not deleted alone: 409 `part-of-run`. While one is in progress, its run is refused with 409 `running`. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
     access: 'person',
     status: 200,
     reply: DeletedReply,

@@ -5,6 +5,7 @@ import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
 import { providerClassOf, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
+import type { Written } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { longestRunMs } from '#services/models/strategies.ts';
@@ -18,7 +19,8 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import { describePanel, independenceOf, panelsOf, promptCharacters, versionOf } from './panel.ts';
+import { promptCharacters } from './contract.ts';
+import { describePanel, independenceOf, panelsOf, versionOf } from './panel.ts';
 import type { Panel, PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
@@ -39,7 +41,7 @@ export async function describeStrategies(
   const { catalogue } = dependencies;
   const panelOf = await panelsOf(dependencies);
   return catalogue.strategies.map((strategy) => {
-    const panel = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
+    const panel = panelOf({ strategy, challengeCharacters: 0, filesCharacters: 0, allowSimulated });
     const facts = describePanel(panel, catalogue);
     const names = (role: string) =>
       facts.seats.filter((one) => one.role === role).map((one) => one.name);
@@ -66,7 +68,7 @@ export async function describeStrategies(
 /** Credits of the cheapest strategy that is available for such a question; null for none. */
 export async function cheapestPrice(
   dependencies: PanelDependencies,
-  asked: { challengeCharacters: number; allowSimulated: boolean },
+  asked: { challengeCharacters: number; filesCharacters: number; allowSimulated: boolean },
 ): Promise<number | null> {
   const panelOf = await panelsOf(dependencies);
   const prices = dependencies.catalogue.strategies.toSorted(
@@ -86,6 +88,7 @@ export async function estimate(
   const panel = panelOf({
     strategy,
     challengeCharacters: promptCharacters(request.challengeText, request.contextText),
+    filesCharacters: request.files_characters,
     allowSimulated: request.allow_simulated ?? false,
   });
   return {
@@ -109,12 +112,15 @@ export async function createCommand(
 ): Promise<OptimizationCommand> {
   const { catalogue, sandboxSeed } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
-  const { challenge, context, objectives, constraints } = request;
-  const challengeCharacters = promptCharacters(challenge, context, ...objectives, ...constraints);
+  const { challenge, context, objectives, constraints, files } = request;
+  const written: Written = {
+    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
+  };
   const panelOf = await panelsOf(dependencies);
   const panel = panelOf({
     strategy,
-    challengeCharacters,
+    ...written,
     allowSimulated: request.allow_simulated ?? false,
   });
   if (panel.unavailable !== null)
@@ -151,7 +157,7 @@ export async function createCommand(
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(catalogue, panel, { now: run.now, challengeCharacters }),
+      schedule: scheduleOf(catalogue, panel, { now: run.now, written }),
       seating: {
         substitutions: panel.substitutions,
         independence: independenceOf(panel),
@@ -168,6 +174,7 @@ export async function createCommand(
         context: await seal('context', context),
         objectives: await seal('objectives', JSON.stringify(objectives)),
         constraints: await seal('constraints', JSON.stringify(constraints)),
+        ...(files.length === 0 ? {} : { files: await seal('files', JSON.stringify(files)) }),
       },
     },
   };
@@ -199,10 +206,10 @@ export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
 function scheduleOf(
   catalogue: Catalogue,
   panel: Panel,
-  { now, challengeCharacters }: { now: number; challengeCharacters: number },
+  { now, written }: { now: number; written: Written },
 ): Schedule {
   const { deadlines, lanes } = panel;
-  const numCtx = localContexts(panel, challengeCharacters);
+  const numCtx = localContexts(panel, written);
   return {
     reviewsPerSeat: panel.reviewsPerSeat,
     extractors: panel.extractors.map(councilModel),

@@ -7,6 +7,7 @@ import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
+import type { Written } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
 import type { Strategy } from '#services/models/strategies.ts';
@@ -31,10 +32,8 @@ export type PanelDependencies = {
   creditUsd: number;
 };
 
-type Asked = {
+type Asked = Written & {
   strategy: Strategy;
-  /** Of everything that the person wrote. */
-  challengeCharacters: number;
   allowSimulated: boolean;
 };
 
@@ -62,11 +61,12 @@ export async function panelsOf({
   const offers = await registry.offers();
   const lanes = await readLanes([...new Set(offers.map(({ provider }) => provider))]);
   const durations = await readDurations();
-  return ({ strategy, challengeCharacters, allowSimulated }) => {
+  return ({ strategy, challengeCharacters, filesCharacters, allowSimulated }) => {
     const offered = offersFor({ registry, isLocal }, offers, allowSimulated);
     const seating = seat(strategy, offered, catalogue.modelOf, {
       substitute: substituteModels,
       challengeCharacters,
+      filesCharacters,
       packagePrice: creditUsd,
       lifted: isLocal ? { seats: true, price: true } : strategy.lifted,
     });
@@ -143,17 +143,6 @@ function calledModels({ seats, extractors, synthesizers, verifiers }: Seating) {
   };
 }
 
-/** The characters of everything that the person wrote, in writing of which four make about a token. */
-export function promptCharacters(...texts: readonly string[]): number {
-  const text = texts.join('');
-  const dense = text.match(denseWriting)?.length ?? 0;
-  return text.length + (charactersPerToken - 1) * dense;
-}
-
-/** Writing of which a character is about a token. */
-const denseWriting = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/gu;
-const charactersPerToken = 4;
-
 /** Of the catalogue and of who sits: what a person agrees to with an estimate. */
 export function versionOf({ version }: Catalogue, panel: Panel): string {
   const places = everyModel(panel).map(({ offer }) => [
@@ -214,7 +203,7 @@ export function panelSentence(panel: Panel): string {
 export async function usualPanels(dependencies: PanelDependencies): Promise<Panel[]> {
   const panelOf = await panelsOf(dependencies);
   return dependencies.catalogue.strategies.map((strategy) =>
-    panelOf({ strategy, challengeCharacters: 2000, allowSimulated: false }),
+    panelOf({ strategy, challengeCharacters: 2000, filesCharacters: 0, allowSimulated: false }),
   );
 }
 

@@ -11,16 +11,17 @@ import type { Sealer } from '#services/platform/seal.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';
 import { cancelRun, creditRefusal, isoNow, processRun } from './commands.ts';
-import { optimizationEndpoints } from './contract.ts';
+import { optimizationEndpoints, promptCharacters } from './contract.ts';
 import type { CheckRequest, Optimization } from './contract.ts';
 import { refinementId, refineRun } from './refinement/begin.ts';
 import type { RefineDependencies } from './refinement/begin.ts';
 import { withChain } from './refinement/ground.ts';
 import { cheapestPrice, createCommand, describeStrategies, estimate } from './create.ts';
 import type { CreateDependencies } from './create.ts';
+import type { FileReader } from './files/reader.ts';
+import { readUpload } from './files/upload.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
-import { promptCharacters } from './panel.ts';
 import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
 import { withProgress } from './reading/read-run.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
@@ -41,6 +42,7 @@ export type OptimizationRouteDependencies = CreateDependencies &
     /** Counts a run for the recipe that it was begun from. */
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
     rateLimits: RateLimits;
+    files: FileReader;
   };
 
 export function optimizationRoutes(
@@ -61,6 +63,10 @@ export function optimizationRoutes(
         strategies: await describeStrategies(dependencies, query.allow_simulated === 'true'),
         checker: await describeChecker(dependencies, query.allow_simulated === 'true'),
       }),
+      'POST /optimizations/files': async ({ context, userId }) => {
+        await rateLimits.take('files', userId, { userId });
+        return readUpload(context, dependencies.files);
+      },
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),
       }),
@@ -226,9 +232,10 @@ async function cheapestFor(
   dependencies: OptimizationRouteDependencies,
   { allow_simulated: allowSimulated, ...asked }: CheckRequest,
 ): Promise<number | null> {
-  const { challenge, context, objectives, constraints } = asked;
+  const { challenge, context, objectives, constraints, files } = asked;
   return cheapestPrice(dependencies, {
     challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
     allowSimulated: allowSimulated ?? false,
   });
 }

@@ -86,6 +86,8 @@ export const rateLimits = {
     store: 'postgres',
     isAudited: false,
   },
+  /** Files that one user has read for a question; each takes a process. */
+  files: { production: [30, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   runs: { production: [20, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Everything of one address that is not under /api: pages, their files, the viewer of the description. */
   pages: { production: [1_200, 60], local: [12_000, 60], store: 'memory', isAudited: false },

@@ -9,6 +9,7 @@ const request: CreateOptimizationRequest = {
   context: 'A bakery.',
   objectives: [],
   constraints: [],
+  files: [],
   strategy: 'fast',
   challenge_type: 'other',
 };

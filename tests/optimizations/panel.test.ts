@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
 import type { RunDurations } from '#projections/optimization-list.ts';
 import type { Offer } from '#services/models/offer.ts';
-import {
-  describePanel,
-  panelsOf,
-  promptCharacters,
-  versionOf,
-} from '#services/optimizations/panel.ts';
+import { promptCharacters } from '#services/optimizations/contract.ts';
+import { describePanel, panelsOf, versionOf } from '#services/optimizations/panel.ts';
 import { catalogue, offersOf } from '#tests/models/seating/offers.ts';
 
 const strategy = catalogue.strategyOf('fast')!;
@@ -28,7 +24,10 @@ async function panel(
     substituteModels: true,
     creditUsd: 0.375,
   });
-  return describePanel(panelOf({ strategy, challengeCharacters: 0, allowSimulated }), catalogue);
+  return describePanel(
+    panelOf({ strategy, challengeCharacters: 0, filesCharacters: 0, allowSimulated }),
+    catalogue,
+  );
 }
 
 test('once a real model is connected, simulated ones are seated only when the user allows it', async () => {
@@ -95,7 +94,7 @@ test('the version of an estimate changes with a seat, and with nothing else that
     });
     return versionOf(
       catalogue,
-      panelOf({ strategy, challengeCharacters: 0, allowSimulated: false }),
+      panelOf({ strategy, challengeCharacters: 0, filesCharacters: 0, allowSimulated: false }),
     );
   };
   const wanted = new Set(strategy.panel.map(({ model }) => model));

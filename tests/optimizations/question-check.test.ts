@@ -195,6 +195,7 @@ const asked: CheckRequest = {
   context: '',
   objectives: [],
   constraints: [],
+  files: [],
   challenge_type: 'other',
 };
 
@@ -304,9 +305,9 @@ test('a model that answers few calls at a time is left to the runs that need it'
   await app.database.ownerPool.query(`
     insert into optimization_list (run_id, user_id, status, stage, answered, missing_seats, strategy,
       challenge_type, price, unpriced_calls, seats, simulated_seats, title, challenge, created_at,
-      started_at, hidden, version)
+      started_at, renamed, hidden, version)
     values ('opt_lane', 'usr_a', 'processing', 'opinions', 0, 0, 'balanced', 'other', 14, 0, 7, 0, '', '',
-      now()::text, now()::text, false, 1)`);
+      now()::text, now()::text, false, false, 1)`);
   await app.database.ownerPool.query(`
     insert into stream_snapshot (stream_id, version, decider, decider_version, hash, occurred_at, state)
     values ('optimization-opt_lane', 1, 'optimization', 1, '', now()::text,

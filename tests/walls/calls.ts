@@ -39,6 +39,7 @@ import { sandboxWebhookSecret } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
 import { mailedToken, openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
+import { form } from '#tests/optimizations/files/made.ts';
 import { png } from '#tests/identity/accounts/pictures.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
@@ -448,6 +449,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
         strategy: 'balanced',
         workflowType: 'business-optimization',
         challengeText: 'Should we open a second shop?',
+        files_characters: 7,
       },
     }),
   },
@@ -459,6 +461,14 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     sample: () => ({
       path: '/optimizations/check',
       body: { challenge: 'Should we open a second shop?' },
+    }),
+  },
+  'POST /api/optimizations/files': {
+    access: 'person',
+    status: 200,
+    sample: async () => ({
+      path: '/optimizations/files',
+      ...(await form('prices.csv', Buffer.from('Item,Cost'))),
     }),
   },
   'GET /api/optimizations/usage': {
@@ -553,6 +563,7 @@ const runBody = {
   context: 'We sell bread.',
   objectives: ['More customers'],
   constraints: ['No loans'],
+  files: [{ name: 'prices.csv', text: 'Bread,4' }],
   strategy: 'ultra-economy',
   challenge_type: 'business_strategy',
   allow_simulated: true,

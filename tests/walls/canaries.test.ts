@@ -44,6 +44,7 @@ const question = {
   context: secret('Canary context: it has not been lit for years.'),
   objectives: [secret('Canary objective: keep the lamp')],
   constraints: [secret('Canary constraint: no demolition')],
+  files: [{ name: secret('Canary-file.csv'), text: secret('Canary file: oil, 4 barrels') }],
   strategy: 'ultra-economy',
 };
 

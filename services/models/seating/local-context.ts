@@ -1,20 +1,18 @@
 import type { PricedCouncil } from '#services/models/estimate.ts';
 import { thinkingTokens, usualCalls } from './tokens.ts';
-import type { CallTokens } from './tokens.ts';
+import type { CallTokens, Written } from './tokens.ts';
 import type { Placed } from './wanted.ts';
 
 /**
  * By Ollama's models, the tokens of context to load each with in a run: one size for all its calls,
  * because another one loads the model again. Prompts may be longer than usual by a quarter.
- *
- * @param challengeCharacters of everything that the person wrote
  */
 export function localContexts(
   council: PricedCouncil<Placed>,
-  challengeCharacters: number,
+  written: Written,
 ): Record<string, number> {
   const { seats, extractors, synthesizers, verifiers, reviewsPerSeat } = council;
-  const calls = usualCalls({ challengeCharacters, seats: seats.length, reviewsPerSeat });
+  const calls = usualCalls({ ...written, seats: seats.length, reviewsPerSeat });
   const uses: readonly (readonly [readonly Placed[], CallTokens])[] = [
     [seats, calls.opinion],
     [seats.map((seat) => ({ ...seat, effort: seat.reviewEffort })), calls.review],

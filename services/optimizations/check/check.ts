@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { ModelFailure } from '#services/models/model.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import { isDailyLimitReached } from '#services/optimizations/commands.ts';
+import { promptCharacters } from '#services/optimizations/contract.ts';
 import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
 import { isLaneTaken } from '#services/optimizations/lanes.ts';
-import { promptCharacters } from '#services/optimizations/panel.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { verdictOf } from './call.ts';
 import type { CallDependencies, Time } from './call.ts';
@@ -116,10 +116,17 @@ async function checkOnce(
   asked: CheckRequest,
   time: Time,
 ): Promise<CheckReply> {
-  const { challenge, context, objectives, constraints } = asked;
+  const { challenge, context, objectives, constraints, files } = asked;
+  const texts = [
+    challenge,
+    context,
+    ...objectives,
+    ...constraints,
+    ...files.map(({ text }) => text),
+  ];
   if (await isDailyLimitReached(dependencies)) return skippedCheck;
   const checker = await checkerFor(dependencies, {
-    characters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    characters: promptCharacters(...texts),
     allowSimulated: asked.allow_simulated ?? false,
   });
   if (checker === null) return skippedCheck;

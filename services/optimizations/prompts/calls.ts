@@ -14,6 +14,7 @@ import { isOpen } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
+import { passagesOf } from '#services/optimizations/files/passages.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
@@ -31,7 +32,7 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
   return (state) => (event) => {
     switch (event.type) {
       case 'OptimizationCreated':
-        return asked.kind === 'verify' ? [] : [...questionFields, 'instruction'];
+        return fieldsOfQuestion[asked.kind];
       case 'ClaimsFixed':
         return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
       case 'CallSucceeded':
@@ -43,6 +44,14 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
     }
   };
 }
+
+const fieldsOfQuestion: Readonly<Record<SlotParts['kind'], readonly string[]>> = {
+  opinion: questionFields,
+  claims: questionFields.filter((field) => field !== 'files'),
+  review: [...questionFields, 'instruction'],
+  draft: [...questionFields, 'instruction'],
+  verify: ['files'],
+};
 
 function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): readonly string[] {
   if (given.kind === 'opinion') {
@@ -114,6 +123,7 @@ function questionOf({ view }: OpenRun): Challenge {
     context: view.context ?? '',
     objectives: view.objectives,
     constraints: view.constraints,
+    files: view.files,
   };
 }
 
@@ -253,7 +263,12 @@ function reviewCall(
   return {
     request: reviewPrompt(
       asked,
-      { answers, claims, options },
+      {
+        answers,
+        claims,
+        options,
+        passages: passagesOf(view.files, answers),
+      },
       { delimiter, seed: seedOf(run), reviewer },
     ),
     expectedCharacters: expectedReplyCharacters.review,

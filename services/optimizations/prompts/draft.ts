@@ -17,7 +17,7 @@ export type DraftSources = {
   flawIds: readonly string[];
   /** Whether the draft refines an earlier result, and has to say what it changes. */
   refines?: boolean;
-  /** The person's texts, and all others that a number may come from: claims and answers. */
+  /** The person's texts, and all others that a number may come from: files, claims, answers. */
   question: readonly string[];
   corpus: readonly string[];
 };

@@ -106,7 +106,7 @@ export function verifyCall(run: OpenRun, round: number, delimiter: string): Prep
   if (!draft) throw new TextErased('There is no draft to verify');
   const consensus = scoresOf(run).consensus.map((id) => ({ id, text: claimText(run.view, id) }));
   return {
-    request: verificationPrompt(draft, consensus, { delimiter }),
+    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
       checked(parseReply('verification', reply), (verification, repaired) => ({
@@ -153,6 +153,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...givenTo(view),
     ],
     corpus: [
+      ...view.files.map(({ text }) => text),
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),

@@ -155,12 +155,12 @@ function objectionTo(
   for (const answer of answers)
     for (const { seat } of view.seats) {
       const text = fatalFlawsOf(view, seat, answer)[0];
-      if (text !== undefined) return { seat, text };
+      if (text !== undefined) return { seat, text, claim_id: null };
     }
   for (const claim of claimsOf(view, scores, proposers))
     for (const seat of scores.claims[claim]?.disagree ?? []) {
       const text = reasonOf(view, seat, claim);
-      if (text !== null && !proposers.includes(seat)) return { seat, text };
+      if (text !== null && !proposers.includes(seat)) return { seat, text, claim_id: claim };
     }
   return null;
 }

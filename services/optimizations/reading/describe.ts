@@ -44,6 +44,7 @@ export function describeRun(view: RunView, now: number): Optimization {
     context: view.context ?? erased,
     objectives: [...view.objectives],
     constraints: [...view.constraints],
+    files: [...view.files],
     stand_in: view.standIn,
     models: view.seats.map((seat) => describeSeat(view, seat)),
     metadata: { models: view.seats.map((seat) => seat.name) },

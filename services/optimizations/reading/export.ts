@@ -33,6 +33,7 @@ const tables = {
     'context',
     'objectives',
     'constraints',
+    'files',
     'challenge_type',
     'strategy',
     'root_id',

@@ -14,6 +14,9 @@ export function runMarkdown(run: Optimization): string {
   const parts = [
     `# ${escapeMarkdown(run.title)}`,
     isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
+    run.files.length === 0
+      ? ''
+      : `Files: ${run.files.map(({ name }) => escapeMarkdown(name)).join(', ')}`,
     simulatedLines(run),
     degradedLines(run),
     refinementLines(run),

@@ -8,6 +8,8 @@ import type {
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
   unwrittenWords,
+  campsWords,
+  divergencesOf,
   flawsTitle,
   flawTexts,
   headingWords,
@@ -15,6 +17,7 @@ import {
   minorityFlaws,
   missingTitle,
   objectionTitle,
+  objectionWords,
   optionFacts,
   openPoints,
   optionsTitle,
@@ -53,7 +56,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     bias === null ? '' : agreement(run, bias),
     part(
       `### ${optionsTitle}`,
-      result.options.map((option) => optionPart(run.models, option)),
+      result.options.map((option) => optionPart(run, option)),
     ),
     tieBreak(result),
     part(
@@ -93,7 +96,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
 function outcome(run: Optimization, result: RunResult): string[] {
   const { objection, missing_facts: missing, decision, decision_option: option } = result;
   const sentences = [
-    voteWords(result),
+    voteWords(run.council, result),
     unwrittenWords(run, result),
     verifiedWords(run, result),
   ].filter((sentence) => sentence !== null);
@@ -105,7 +108,7 @@ function outcome(run: Optimization, result: RunResult): string[] {
     isAbout && !isAdvice(result) ? `**${escapeMarkdown(decision)}**` : '',
     objection === null || result.heading === 'no_majority'
       ? ''
-      : `> ${escapeMarkdown(`${objectionTitle(run.models, objection)}: ${objection.text}`)}`,
+      : `> ${escapeMarkdown(`${objectionTitle(run.models, objection)}: ${objectionWords(run.council, objection)}`)}`,
   ];
 }
 
@@ -125,10 +128,10 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
   ]);
 }
 
-function optionPart(names: Names, option: OptionSide): string {
+function optionPart({ council }: Optimization, option: OptionSide): string {
   return [
     `#### ${escapeMarkdown(option.text)}`,
-    optionFacts(names, option)
+    optionFacts(council, option)
       .map(({ title, text }) => bullet(`${title}: ${text}`))
       .join('\n'),
   ].join('\n\n');
@@ -151,10 +154,10 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
       '### Consensus points',
       bias.consensus_points.map(({ text }) => bullet(text)),
     ),
-    list(
-      '### Divergences',
-      bias.disagreement_areas.map((area) => divergence(run.models, area)),
-    ),
+    part('### Divergences', [
+      ...(bias.two_camps ? [campsWords] : []),
+      ...divergencesOf(bias).map((area) => divergence(run.models, area)),
+    ]),
     report === null
       ? ''
       : part('### Minority report', [

@@ -3,12 +3,13 @@ import type {
   Disagreement,
   Flaw,
   NextStep,
+  Objection,
   Optimization,
   OptionSide,
   RunResult,
 } from '#services/optimizations/contract.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
-import { fatalFlawsOf } from './texts.ts';
+import { claimText, fatalFlawsOf } from './texts.ts';
 import { ballotOf } from './view.ts';
 import type { RunView } from './view.ts';
 
@@ -59,10 +60,9 @@ export function isAdvice({ heading }: Pick<RunResult, 'heading'>): boolean {
 }
 
 /** The vote behind the heading; null where a run of v0.1 knows none. */
-export function voteWords(result: Counted & Pick<RunResult, 'decision_option'>): string | null {
+export function voteWords(view: RunView, result: RunResult): string | null {
   const { heading, votes_for: votes, votes_total: total, decision_option: option } = result;
-  if (heading === 'no_majority')
-    return 'A recommended option leads in three counts: by models, by makers (models of one maker weigh less), and in each camp of reviewers. No option leads in all three.';
+  if (heading === 'no_majority') return noMajorityWords(view, result);
   if (total === 0 || option === null) return null;
   const count = `${votes} of ${models(total)}`;
   const named = `“${option.replace(/\.$/, '')}”`;
@@ -71,6 +71,18 @@ export function voteWords(result: Counted & Pick<RunResult, 'decision_option'>):
     undecidable: `${count} ${votes === 1 ? 'says' : 'say'} so${halfNote(result)}.`,
     best_single_answer: `${count} voted for ${named}${halfNote(result)}.`,
   }[heading];
+}
+
+/** Why the option with most votes was not chosen: it needs most models, most makers, and every camp. */
+function noMajorityWords(view: RunView, { options, votes_total: total }: RunResult): string {
+  const most = Math.max(...options.map(({ voters }) => voters.length));
+  const [first, ...others] = options.filter(({ voters }) => voters.length === most);
+  if (others.length > 0)
+    return `${others.length + 1} options have ${most} ${most === 1 ? 'vote' : 'votes'} each.`;
+  const lead = `“${first?.text ?? ''}” has most votes, ${most} of ${total}`;
+  return view.scores?.twoCamps && view.scores.decision.modal === first?.option_id
+    ? `${lead}, but the reviewers form two camps that favor different options.`
+    : `${lead}, but models of one maker count for less, and by makers it does not lead.`;
 }
 
 function models(count: number): string {
@@ -135,6 +147,11 @@ export function objectionTitle(names: Names, { seat }: { seat: string }): string
   return `Strongest objection, by ${seatName(names, seat)}`;
 }
 
+/** What it says, after the claim that it is about. */
+export function objectionWords(view: RunView, { text, claim_id: claim }: Objection): string {
+  return claim === null ? text : `On “${claimText(view, claim).replace(/\.$/, '')}”: ${text}`;
+}
+
 export const flawsTitle = 'What two or more models call a mistake';
 
 /** What each reviewer wrote, in its own words; empty once the texts are erased. */
@@ -149,6 +166,15 @@ export function flawTexts(
 
 export function replyWords({ reply }: Flaw): string {
   return reply === null ? 'No answer was written.' : `The answer: ${reply}`;
+}
+
+export const campsWords = 'The models split into two camps.';
+
+/** The divergences as they are listed: the decision first. */
+export function divergencesOf({ disagreement_areas: areas }: BiasAnalysis): Disagreement[] {
+  return areas.toSorted(
+    (one, other) => Number(other.about === 'decision') - Number(one.about === 'decision'),
+  );
 }
 
 type Side = Disagreement['sides'][number];
@@ -187,20 +213,22 @@ export const optionsTitle = 'The options side by side';
 
 /** What is known about an option that no majority decided on. */
 export function optionFacts(
-  names: Names,
+  view: RunView,
   { voters, answer, objection, settled_by: settled }: OptionSide,
 ): { title: string; text: string }[] {
   return [
     {
       title: voters.length === 1 ? '1 vote' : `${voters.length} votes`,
-      text: seatNames(names, voters),
+      text: seatNames(view.seats, voters),
     },
     ...(answer === null
       ? []
-      : [{ title: `Best case for it, by ${seatName(names, answer.seat)}`, text: answer.text }]),
+      : [
+          { title: `Best case for it, by ${seatName(view.seats, answer.seat)}`, text: answer.text },
+        ]),
     objection === null
       ? { title: 'Strongest objection', text: 'No reviewer wrote one.' }
-      : { title: objectionTitle(names, objection), text: objection.text },
+      : { title: objectionTitle(view.seats, objection), text: objectionWords(view, objection) },
     { title: 'What would settle it', text: settled ?? 'No model named a fact.' },
   ];
 }

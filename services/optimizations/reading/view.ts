@@ -75,6 +75,9 @@ export type RoundView = {
   failed: readonly string[];
 };
 
+/** What was read out of a file, as the person left it. */
+export type RunFile = { name: string; text: string };
+
 /** `name` is the model's name as people read it. */
 export type SeatView = Seat & { name: string };
 
@@ -111,6 +114,7 @@ export type RunView = {
   context: string | null;
   objectives: readonly string[];
   constraints: readonly string[];
+  files: readonly RunFile[];
   seats: readonly SeatView[];
   /** How the panel differs from the design; null in runs of v0.1. */
   seating: SeatingFacts | null;
@@ -200,7 +204,13 @@ export const titleAlone: FieldsOf = (event) =>
 export const titleAndQuestion: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => ['title', 'challenge', 'context'].includes(field));
 
-export const questionFields = ['challenge', 'context', 'objectives', 'constraints'] as const;
+export const questionFields = [
+  'challenge',
+  'context',
+  'objectives',
+  'constraints',
+  'files',
+] as const;
 
 const fieldsOfCall: Readonly<Record<CallOutcome['kind'], readonly string[]>> = {
   opinion: ['reply'],
@@ -239,6 +249,7 @@ export function patchOf(
         context: texts['context'] ?? null,
         objectives: (parsed(texts['objectives']) as string[] | null) ?? [],
         constraints: (parsed(texts['constraints']) as string[] | null) ?? [],
+        files: (parsed(texts['files']) as RunFile[] | null) ?? [],
         ...(event.data.refines ? tableOf(event.data.refines, seats, texts) : {}),
       };
     }
@@ -428,6 +439,7 @@ const emptyView: RunView = {
   context: null,
   objectives: [],
   constraints: [],
+  files: [],
   seats: [],
   seating: null,
   schedule: emptySchedule,

@@ -9,7 +9,7 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
  * that it starts from. The answers come without their attempts, which cost nothing here.
  */
 export function withBase(view: RunView, base: RunView): RunView {
-  const { challenge, context, objectives, constraints, standIn, ledger, refines } = base;
+  const { challenge, context, objectives, constraints, files, standIn, ledger, refines } = base;
   const text = refines?.text ?? null;
   const decision = describeResult(base)?.decision ?? erased;
   const opinions = Object.entries(base.calls).filter(
@@ -21,6 +21,7 @@ export function withBase(view: RunView, base: RunView): RunView {
     context,
     objectives,
     constraints,
+    files,
     standIn,
     ledger,
     calls: Object.fromEntries(opinions.map(([slot, call]) => [slot, { ...call, attempts: {} }])),

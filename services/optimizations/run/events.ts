@@ -449,6 +449,8 @@ export type OptimizationEvent =
           /** JSON arrays of text. */
           objectives?: string;
           constraints?: string;
+          /** A JSON array of names and texts; absent without files. */
+          files?: string;
           /** Of a refinement: the instruction or the changed fact. */
           instruction?: string;
         };

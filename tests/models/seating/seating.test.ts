@@ -364,7 +364,9 @@ test('a local model may have any name, also one that every object has', () => {
   const ids = ['constructor', '__proto__', 'qwen3:8b'];
   const offers = ids.map((id) => local(id, { provider: 'ollama' }));
   const council = { ...seated(offers), reviewsPerSeat: balanced.reviewsPerSeat };
-  const stored: unknown = JSON.parse(JSON.stringify(localContexts(council, 2000)));
+  const stored: unknown = JSON.parse(
+    JSON.stringify(localContexts(council, { challengeCharacters: 2000, filesCharacters: 0 })),
+  );
   expect(Object.keys(stored as object).toSorted()).toEqual(ids.toSorted());
   expect(Object.values(stored as object)).toEqual(ids.map(() => expect.any(Number) as number));
 });

@@ -53,7 +53,7 @@ describe('a run as Markdown', () => {
     (script, words) => {
       const text = runMarkdown(storyOf(script).copy()).replaceAll('\\', '');
       expect(text).toContain(words);
-      expect(text.indexOf(words)).toBeLessThan(text.indexOf('## Recommendation'));
+      expect(text.indexOf(words)).toBeLessThan(text.indexOf('## Recommended'));
     },
   );
 

@@ -466,7 +466,7 @@ describe('the result', () => {
     const banner = page.getByText('6 of 7 models answered');
     await banner.waitFor();
     await page.getByText('2 of 14 credits were returned.').waitFor();
-    const heading = page.getByRole('heading', { name: 'Recommendation' });
+    const heading = page.getByRole('heading', { name: 'Recommended by' });
     const [above, below] = await Promise.all([banner.boundingBox(), heading.boundingBox()]);
     expect(above?.y).toBeLessThan(below?.y ?? 0);
   });

@@ -13,6 +13,7 @@ import {
   type Fields,
   fieldsOfRun,
 } from '#web/features/optimize/question/fields.ts';
+import { filesOf } from '#web/features/optimize/question/files.ts';
 import { rowErrors, shortageOf, stillMissing } from '#web/features/optimize/form-state.ts';
 import {
   addRow,
@@ -156,6 +157,7 @@ describe('what the form sends', () => {
         context: '',
         objectives: ['Keep churn low'],
         constraints: [],
+        files: [],
         strategy: 'balanced',
         challenge_type: 'business_strategy',
       },
@@ -200,6 +202,7 @@ describe('what the form sends', () => {
       context: 'Twelve clients',
       objectives: ['Grow'],
       constraints: [],
+      files: [{ name: 'costs.csv', text: 'Rent,2250' }],
       challenge_type: 'sales',
       strategy: 'fast',
       status: 'failed',
@@ -209,6 +212,7 @@ describe('what the form sends', () => {
       context: 'Twelve clients',
       chosenType: 'sales',
       strategy: 'fast',
+      files: [{ id: 0, name: 'costs.csv', text: 'Rent,2250', warnings: [] }],
       from: { id: run.id, ended: true },
     });
   });
@@ -221,6 +225,11 @@ describe('the draft', () => {
     context: text,
     objectives: fc.array(text, { maxLength: 4 }).map(rowsOf),
     constraints: fc.array(text, { maxLength: 4 }).map(rowsOf),
+    files: fc
+      .array(fc.record({ name: text, text, warnings: fc.array(text, { maxLength: 2 }) }), {
+        maxLength: 4,
+      })
+      .map(filesOf),
     chosenType: fc.constantFrom(null, 'marketing' as const),
     strategy: fc.constantFrom(null, 'ultra' as const),
     allowSimulated: fc.boolean(),
@@ -238,6 +247,7 @@ describe('the draft', () => {
         expect(back?.attempt).toEqual(attempt);
         expect(back && checkFields(back.fields)).toEqual(checkFields(written));
         expect(back?.fields.challenge).toBe(written.challenge);
+        expect(back?.fields.files).toEqual(written.files);
       }),
     );
   });

@@ -76,7 +76,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
   split: {
     says: [
       'No majority',
-      'A recommended option leads in three counts',
+      '2 options have 3 votes each.',
       'The options side by side',
       'The option o2',
       '3 votes',
@@ -95,6 +95,15 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Next steps',
     ],
     not: ['Recommended by', 'voted for “'],
+  },
+  'two camps': {
+    says: [
+      'No majority',
+      '“The option o2” has most votes, 4 of 7, but the reviewers form two camps that favor different options.',
+      'If you must decide today',
+      'The models split into two camps.',
+    ],
+    not: ['Recommended by', 'votes each'],
   },
   'split, unwritten': {
     says: ['No majority', single, 'The options side by side', 'If you must decide today'],

@@ -19,7 +19,7 @@ import { plainWords, type Story, storyOf, type Words } from './run-story.ts';
 const close = { type: 'Close', captured: 14, refunded: 0, creditsVersion: 3 } as const;
 const drafts = ['draft.1', 'draft.2', 'draft.3'];
 
-type Vote = { optionId: string; flaw?: boolean; disagrees?: boolean };
+type Vote = { optionId: string; flaw?: boolean; disagrees?: boolean; reversed?: boolean };
 
 /** Every seat votes as listed, in the order of the panel. */
 function voted(votes: readonly Vote[], from: Script = inReviews()): Script {
@@ -29,7 +29,7 @@ function voted(votes: readonly Vote[], from: Script = inReviews()): Script {
       const seat = slot.slice('review.'.length);
       const vote = votes[allSeats.indexOf(seat)];
       if (vote === undefined || !('order' in state)) return usualAnswer(state, slot);
-      const review = reviewBy(state, seat, { optionId: vote.optionId });
+      const review = reviewBy(state, seat, vote);
       if (review.kind !== 'review') return review;
       const { ballot } = review;
       return {
@@ -59,6 +59,8 @@ const o2 = { optionId: 'o2', disagrees: true };
 const open = { optionId: 'undecidable' };
 const most: readonly Vote[] = [o1, o1, o1, o1, o2, o2, o1];
 const split: readonly Vote[] = [o1, o2, o1, o2, o2, open, o1];
+const backwards = { ...o2, reversed: true };
+const camps: readonly Vote[] = [o1, o1, backwards, backwards, o1, backwards, backwards];
 const unanimous: readonly Vote[] = [
   o1,
   { ...o1, flaw: true },
@@ -120,6 +122,7 @@ export const resultStories = {
   'flawed, unanswered': storyFrom(unwritten(voted(unanimous))),
   split: storyFrom(written(voted(split))),
   'split, unwritten': storyFrom(unwritten(voted(split))),
+  'two camps': storyFrom(written(voted(camps))),
   undecidable: storyFrom(written(voted(unknown))),
   'undecidable, unwritten': storyFrom(unwritten(voted(unknown))),
   'best single answer': storyFrom(unwritten(voted(most))),

@@ -52,6 +52,8 @@ import {
 } from './queries.ts';
 import { RowsField } from './question/rows-field.tsx';
 import { newAttempt, type Started, startRun } from './start.ts';
+import { FilesField } from './question/files-field.tsx';
+import { type ChangeFiles, useUploads } from './question/use-uploads.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
 import { Summary } from './summary.tsx';
 import { type OnSessionEnd, useDraft } from './question/use-draft.ts';
@@ -106,7 +108,18 @@ export function OptimizationForm(props: FormProps): ReactNode {
   const checker = useQuery(checkerQuery(fields.allowSimulated));
   const strategy = strategies.data?.find(({ id }) => id === fields.strategy) ?? null;
   const checked = checkFields(fields);
-  const missing = stillMissing(fields, strategy, checked);
+  const changeFiles: ChangeFiles = (changed) => {
+    setCleared(null);
+    setTouched(true);
+    // An upload ends later, when other fields may have changed.
+    setDraft((latest) => ({
+      fields: { ...latest.fields, files: changed(latest.fields.files) },
+      attempt: null,
+    }));
+    setPhase({ kind: 'editing' });
+  };
+  const { uploads, isReading, add, remove } = useUploads(fields.files.length, changeFiles);
+  const missing = stillMissing(fields, strategy, checked, isReading);
   const shortage = shortageOf(strategy, balance, attempt);
   const canStart =
     missing.length === 0 &&
@@ -225,7 +238,16 @@ export function OptimizationForm(props: FormProps): ReactNode {
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
         <fieldset disabled={phase.kind === 'starting'} className="min-w-0 space-y-6 lg:col-span-2">
           <legend className="sr-only">Your question</legend>
-          <Question fields={fields} onChange={change} />
+          <Question fields={fields} onChange={change}>
+            <FilesField
+              files={fields.files}
+              uploads={uploads}
+              errors={checked.ok ? null : checked.errors}
+              onAdd={add}
+              onDismiss={remove}
+              onChange={changeFiles}
+            />
+          </Question>
           <section aria-labelledby="strategies" className="space-y-4">
             <h2 id="strategies" className="text-2xl">
               Strategy
@@ -365,9 +387,12 @@ function useStartKey(
 function Question({
   fields,
   onChange,
+  children,
 }: {
   fields: Fields;
   onChange: (part: Partial<Fields>) => void;
+  /** Shown below the fields. */
+  children: ReactNode;
 }): ReactNode {
   const checked = checkFields(fields);
   const errors = checked.ok ? null : checked.errors;
@@ -412,6 +437,7 @@ function Question({
         errors={rowErrors(fields.constraints, 'constraints', checked)}
         error={errors?.get('constraints')}
       />
+      {children}
     </Card>
   );
 }

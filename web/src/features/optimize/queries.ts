@@ -4,6 +4,7 @@ import {
   type CreateOptimizationRequest,
   EstimateReply,
   Optimization,
+  promptCharacters,
   StrategiesReply,
 } from '#services/optimizations/contract.ts';
 import { read, write } from '#web/api/api.ts';
@@ -39,26 +40,31 @@ export type Estimated = {
   readonly text: string;
   /** Context, objectives and constraints, joined by lines. */
   readonly contextText: string;
+  /** As the server counts the texts of all files. */
+  readonly filesCharacters: number;
   readonly allowSimulated: boolean;
 };
 
 export function estimatedOf(strategy: StrategyId, fields: Fields): Estimated {
-  const { challenge, context, objectives, constraints, allowSimulated } = fields;
+  const { challenge, context, objectives, constraints, files, allowSimulated } = fields;
   const rows = [...textsOf(objectives), ...textsOf(constraints)];
   const contextText = [context, ...rows].join('\n').trim();
-  return { strategy, text: challenge.trim(), contextText, allowSimulated };
+  const filesCharacters = promptCharacters(...files.map(({ text: whole }) => whole.trim()));
+  return { strategy, text: challenge.trim(), contextText, filesCharacters, allowSimulated };
 }
 
 /** The estimated model cost of a run. A newer call aborts an older one. */
-export function estimateQuery({ strategy, text, contextText, allowSimulated }: Estimated) {
+export function estimateQuery(asked: Estimated) {
+  const { strategy, text, contextText, filesCharacters, allowSimulated } = asked;
   return queryOptions({
-    queryKey: ['estimate', strategy, text, contextText, allowSimulated],
+    queryKey: ['estimate', strategy, text, contextText, filesCharacters, allowSimulated],
     queryFn: async ({ signal }) => {
       const request = {
         strategy,
         workflowType: 'business-optimization',
         challengeText: text,
         contextText,
+        ...(filesCharacters === 0 ? {} : { files_characters: filesCharacters }),
         allow_simulated: allowSimulated,
       };
       const options = { signal };

@@ -80,7 +80,7 @@ function choiceOf(run: Optimization, result: RunResult): Entry[] {
           {
             id: 'options',
             title: optionsTitle,
-            body: <Options options={result.options} names={run.models} />,
+            body: <Options options={result.options} run={run} />,
           },
         ]),
     ...(tieBreak === null

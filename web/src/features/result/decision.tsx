@@ -7,6 +7,7 @@ import {
   isAdvice,
   missingTitle,
   objectionTitle,
+  objectionWords,
   tieBreakNote,
   verifiedWords,
   voteWords,
@@ -20,7 +21,7 @@ import { Tools } from './tools.tsx';
 export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
   const { bias } = run.evolution;
   const sentences = [
-    voteWords(result),
+    voteWords(run.council, result),
     unwrittenWords(run, result),
     verifiedWords(run, result),
   ].filter((sentence) => sentence !== null);
@@ -88,7 +89,7 @@ function Objection({
   return (
     <p className="max-w-prose border-s-2 border-line-strong ps-3">
       <span className="font-semibold">{objectionTitle(run.models, objection)}:</span>{' '}
-      {objection.text}
+      {objectionWords(run.council, objection)}
     </p>
   );
 }

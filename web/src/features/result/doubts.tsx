@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import {
+  campsWords,
+  divergencesOf,
   minorityFlaws,
   openPoints,
   seatName,
@@ -60,12 +62,12 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
 function Divergences({ run, bias }: { run: Optimization; bias: BiasAnalysis }): ReactNode {
   return (
     <>
-      {bias.two_camps ? <p className="font-medium">The models split into two camps.</p> : null}
+      {bias.two_camps ? <p className="font-medium">{campsWords}</p> : null}
       {bias.disagreement_areas.length === 0 ? (
         <p className="text-ink-2">{"The models didn't split on anything."}</p>
       ) : (
         <ul className="grid grid-cols-1 gap-6 lg:grid-cols-2">
-          {bias.disagreement_areas.map((area) => (
+          {divergencesOf(bias).map((area) => (
             <li key={area.about}>
               <Divergence area={area} names={run.models} />
               <Cites ids={area.about === 'decision' ? [] : [area.about]} />

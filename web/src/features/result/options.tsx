@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
-import type { OptionSide } from '#services/optimizations/contract.ts';
-import { type Names, optionFacts } from '#services/optimizations/reading/result-words.ts';
+import type { Optimization, OptionSide } from '#services/optimizations/contract.ts';
+import { optionFacts } from '#services/optimizations/reading/result-words.ts';
 
 /** The options that no majority decided between: beside each other, on a phone below each other. */
 export function Options({
   options,
-  names,
+  run,
 }: {
   options: readonly OptionSide[];
-  names: Names;
+  run: Optimization;
 }): ReactNode {
   return (
     <ul className="grid grid-cols-1 gap-6 sm:grid-cols-[repeat(auto-fit,minmax(17rem,1fr))]">
@@ -19,7 +19,7 @@ export function Options({
         >
           <h3 className="text-lg font-semibold">{option.text}</h3>
           <dl className="space-y-3">
-            {optionFacts(names, option).map(({ title, text }) => (
+            {optionFacts(run.council, option).map(({ title, text }) => (
               <div key={title}>
                 <dt className="text-sm text-ink-3">{title}</dt>
                 <dd>{text}</dd>
