@@ -69,14 +69,19 @@ const browser: Ban[] = [
       '!#services/*/contract.ts',
       '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
+      '!#services/optimizations/check/questions.ts',
       '!#services/optimizations/reading/view.ts',
+      '!#services/optimizations/reading/degraded.ts',
       '!#services/optimizations/reading/describe.ts',
+      '!#services/optimizations/reading/texts.ts',
+      '!#services/optimizations/reading/duration-words.ts',
       '!#services/optimizations/reading/markdown.ts',
+      '!#services/optimizations/reading/result-words.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/platform/numbers.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, the view of a run, its Markdown and its notice, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, Markdown and notice, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',
@@ -161,8 +166,9 @@ const boundaries = [
   imports(
     [
       'services/*/contract.ts',
+      'services/optimizations/summary-contract.ts',
       'services/identity/refusals.ts',
-      'services/optimizations/reading/{view,describe,simulated}.ts',
+      'services/optimizations/reading/{view,texts,describe,degraded,duration-words,result-words,simulated}.ts',
     ],
     [
       ...server,
@@ -176,12 +182,13 @@ const boundaries = [
           '!#services/*/contract.ts',
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/words.ts',
-          '!#services/optimizations/run/{events,slots}.ts',
+          '!#services/optimizations/run/{events,slots,second-ballot}.ts',
+          '!#services/optimizations/check/questions.ts',
           '!#services/credits/account/movements.ts',
-          '!#services/platform/numbers.ts',
+          '!#services/platform/{numbers,visible-text}.ts',
         ],
         message:
-          'web/ loads contracts, so they import valibot, other contracts, lists of plain values and how numbers are written.',
+          'web/ loads contracts, so they import valibot, other contracts, lists of plain values and how numbers and texts are written.',
       },
     ],
   ),

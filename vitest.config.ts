@@ -25,9 +25,9 @@ const polling = { poll: { timeout: 60_000 } };
 
 const within = (file: string, words: RegExp) => words.test(readFileSync(file, 'utf8'));
 
-/** These use the real password hash, and may mock modules. */
-const passwordTests = globSync('tests/**/*.test.ts').filter((file) =>
-  within(file, /argon2|identity\/passwords\/passwords\.ts/),
+/** These use the real password hash or replace modules, so they share none with another file. */
+const isolatedTests = globSync('tests/**/*.test.ts').filter((file) =>
+  within(file, /argon2|identity\/passwords\/passwords\.ts|vi\.mock\(/),
 );
 
 const pageTests = ['tests/web/**/*.test.{ts,tsx}'];
@@ -43,7 +43,7 @@ const everyDay: TestProjectConfiguration[] = [
       name: 'node',
       include: ['tests/**/*.test.ts'],
       exclude: [
-        ...passwordTests,
+        ...isolatedTests,
         ...pageTests,
         ...journeyTests,
         'tests/proof/**',
@@ -59,8 +59,8 @@ const everyDay: TestProjectConfiguration[] = [
   {
     test: {
       ...needsPostgres,
-      name: 'passwords',
-      include: passwordTests,
+      name: 'isolated',
+      include: isolatedTests,
       setupFiles: [properties],
       testTimeout: 120_000,
       expect: polling,

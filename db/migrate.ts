@@ -298,6 +298,7 @@ const guarded: Readonly<Record<string, string>> = {
   chain_anchor: 'select, insert',
   chain_anchor_head: 'select, insert',
   erasure: 'select, insert',
+  platform_call: 'select, insert',
 };
 
 /** Tables of unused parts of emmett. */
@@ -318,6 +319,7 @@ const audited = [
   'bank_refund',
   'fraud_warning',
   'balance_transaction',
+  'platform_call',
   'reconciliation',
   'chain_anchor',
   'chain_anchor_head',

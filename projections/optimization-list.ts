@@ -1,11 +1,16 @@
 import type { Queryable } from '#db/connect.ts';
+import type { ProviderClass } from '#services/models/offer.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
 
-/** The stage that an event opens; judging a draft opens the synthesis again. */
+/**
+ * The stage that an event opens; judging a draft opens the synthesis again. A refinement begins with
+ * its votes.
+ */
 const stageOpenedBy = `case message_type
-    when 'ProcessingStarted' then 'opinions'
+    when 'ProcessingStarted' then case when message_data ? 'reviewsSoftAt' then 'reviews'
+      else 'opinions' end
     when 'OpinionsClosed' then 'claims'
     when 'ClaimsFixed' then 'reviews'
     when 'ScoresComputed' then 'synthesis'
@@ -57,24 +62,33 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       missing_seats integer not null check (missing_seats >= 0),
       strategy text not null,
       challenge_type text not null,
-      price bigint not null check (price > 0),
+      -- Runs alike in these are timed together; null in runs that did not store them.
+      strategy_version integer,
+      provider_class text,
+      price bigint not null check (price >= 0),
       captured bigint check (captured >= 0),
       refunded bigint check (refunded >= 0 and refunded <= captured),
       agreement_score integer,
+      decision_share double precision check (decision_share between 0 and 1),
       cost_micros bigint check (cost_micros >= 0),
       unpriced_calls integer not null check (unpriced_calls >= 0),
       seats integer not null,
       simulated_seats integer not null,
       title text not null,
+      renamed boolean not null,
       challenge text not null,
       created_at text not null,
       started_at text,
       ended_at text,
       hidden boolean not null,
+      -- Of a refinement: the run that it belongs to, and its number among the refinements of that.
+      root_id text,
+      refinement integer check ((refinement is null) = (root_id is null)),
       version bigint not null
     );
     create index ${table}_user_created on ${table} (user_id, created_at desc, run_id desc);
     create index ${table}_started on ${table} (started_at) where started_at is not null;
+    create index ${table}_root on ${table} (root_id) where root_id is not null;
     create index ${table}_underway on ${table} (run_id)
       where status in ('pending', 'processing')`,
   apply: (table, events) => `
@@ -103,6 +117,9 @@ export const optimizationList = defineProjection<OptimizationEventType>({
         (count(*) filter (where e.message_type in ('CallFailed', 'CallLost')
           and e.message_data ->> 'final' = 'true'
           and e.message_data ->> 'slot' like 'opinion.%'))::integer as dead_seats,
+        (count(*) filter (where e.message_type in ('CallFailed', 'CallLost')
+          and e.message_data ->> 'final' = 'true'
+          and e.message_data ->> 'slot' like 'review.%'))::integer as dead_votes,
         (array_agg(e.message_data order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationCompleted', 'OptimizationFailed',
             'OptimizationCancelled')))[1] as closed,
@@ -111,6 +128,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
             'OptimizationCancelled')))[1] as ended_at,
         (array_agg(e.message_data -> 'agreement' -> 'score')
           filter (where e.message_type = 'ScoresComputed'))[1] as score,
+        min((e.message_data -> 'decision' ->> 'share')::double precision)
+          filter (where e.message_type = 'ScoresComputed') as decision_share,
         sum((e.message_data ->> 'costMicros')::bigint)
           filter (where e.message_type in ('CallSucceeded', 'CallFailed', 'CallCostRecorded'))
           as cost_micros,
@@ -119,9 +138,11 @@ export const optimizationList = defineProjection<OptimizationEventType>({
         (array_agg(e.message_type = 'OptimizationHidden' order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationHidden', 'OptimizationRestored')))[1]
           as hidden,
-        (array_agg(e.message_data -> 'sealed' ->> 'title' order by e.stream_position desc)
-          filter (where e.message_type in ('OptimizationCreated', 'OptimizationRenamed')))[1]
-          as title
+        coalesce(bool_or(e.message_type = 'OptimizationRenamed'), false) as renamed,
+        (array_agg(e.message_data -> 'sealed' ->> 'title'
+          order by e.message_type = 'OptimizationRenamed' desc, e.stream_position desc)
+          filter (where e.message_type in ('OptimizationCreated', 'OptimizationRenamed',
+            'ClaimsFixed') and e.message_data -> 'sealed' ->> 'title' is not null))[1] as title
       from (
         select opening.*, max(stream_position) filter (where opens is not null)
           over (partition by stream_id) as opened_at
@@ -133,30 +154,42 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       status = coalesce(s.status, t.status),
       stage = coalesce(s.stage, t.stage),
       answered = s.answered + case when s.stage is null then t.answered else 0 end,
-      missing_seats = coalesce(s.missing_seats, t.missing_seats + s.dead_seats),
+      missing_seats = coalesce(s.missing_seats, t.missing_seats
+        + case when t.root_id is null then s.dead_seats else s.dead_votes end),
       captured = coalesce((s.closed ->> 'captured')::bigint, t.captured),
       refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
       agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
+      decision_share = coalesce(s.decision_share, t.decision_share),
       cost_micros = case when s.cost_micros is null then t.cost_micros
         else coalesce(t.cost_micros, 0) + s.cost_micros end,
       unpriced_calls = t.unpriced_calls + s.unpriced_calls,
-      title = coalesce(s.title, t.title),
+      title = case when t.renamed and not s.renamed then t.title
+        else coalesce(s.title, t.title) end,
+      renamed = t.renamed or s.renamed,
       started_at = coalesce(t.started_at, s.started_at),
       ended_at = coalesce(s.ended_at, t.ended_at),
       hidden = coalesce(s.hidden, t.hidden),
       version = greatest(t.version, s.version)
     when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
-      challenge_type, price, captured, refunded, agreement_score, cost_micros, unpriced_calls,
-      seats, simulated_seats, title, challenge, created_at, started_at, ended_at, hidden, version)
+      challenge_type, strategy_version, provider_class, price, captured, refunded, agreement_score,
+      decision_share, cost_micros, unpriced_calls, seats, simulated_seats, title, renamed, challenge,
+      created_at, started_at, ended_at, hidden, root_id, refinement, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
-      coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats, s.dead_seats),
-      s.created ->> 'strategy', s.created ->> 'challengeType', (s.created ->> 'price')::bigint,
+      coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats,
+        case when s.created ? 'refines'
+          then s.dead_votes + jsonb_array_length(s.created #> '{refines,notOffered}')
+          else s.dead_seats end),
+      s.created ->> 'strategy', s.created ->> 'challengeType',
+      (s.created ->> 'strategyVersion')::integer, s.created ->> 'providerClass',
+      (s.created ->> 'price')::bigint,
       (s.closed ->> 'captured')::bigint,
-      (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer, s.cost_micros,
+      (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer,
+      s.decision_share, s.cost_micros,
       s.unpriced_calls, jsonb_array_length(s.created -> 'seats'),
       jsonb_array_length(jsonb_path_query_array(s.created, '$.seats[*] ? (@.simulated == true)')),
-      s.title, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt', s.started_at,
-      s.ended_at, coalesce(s.hidden, false), s.version)`,
+      s.title, s.renamed, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt',
+      s.started_at, s.ended_at, coalesce(s.hidden, false), s.created #>> '{refines,root}',
+      (s.created #>> '{refines,number}')::integer, s.version)`,
   key: ['run_id'],
 });
 
@@ -176,6 +209,8 @@ export type RunRow = {
   captured: number | null;
   refunded: number | null;
   agreement_score: number | null;
+  /** 0–1: the weighted share of the option with most votes. */
+  decision_share: number | null;
   cost_micros: number | null;
   unpriced_calls: number;
   seats: number;
@@ -185,12 +220,23 @@ export type RunRow = {
   created_at: string;
   started_at: string | null;
   ended_at: string | null;
+  /** Of a refinement, and its number among the refinements of that run. */
+  root_id: string | null;
+  refinement: number | null;
   version: number;
 };
 
+/** `refinements`: how many it has. */
+export type RootRow = RunRow & { refinements: number };
+
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
-  price::float8, captured::float8, refunded::float8, agreement_score, cost_micros::float8,
-  unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at, ended_at, version::float8`;
+  price::float8, captured::float8, refunded::float8, agreement_score, decision_share,
+  cost_micros::float8, unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at,
+  ended_at, root_id, refinement, version::float8`;
+
+/** Of a row `listed`. */
+const refinementCount = `(select count(*)::integer from optimization_list one
+  where one.root_id = listed.run_id) as refinements`;
 
 /** Filters a user's runs; null means no filter. */
 export type RunChoice = {
@@ -208,7 +254,8 @@ const orders: Readonly<Record<RunOrder, string>> = {
     created_at desc, run_id desc`,
 };
 
-const chosen = `user_id = $1 and not hidden
+/** A refinement is listed under its root. */
+const chosen = `user_id = $1 and not hidden and root_id is null
   and ($2::text is null or status = $2) and ($3::text is null or strategy = $3)`;
 
 /** One page of a user's runs, and how many there are. */
@@ -216,11 +263,13 @@ export async function readRunPage(
   client: Queryable,
   userId: string,
   page: RunChoice & { sort: RunOrder; offset: number; limit: number },
-): Promise<{ rows: RunRow[]; total: number }> {
+): Promise<{ rows: RootRow[]; total: number }> {
   const { status, strategy, sort, offset, limit } = page;
-  const { rows } = await client.query<RunRow & { total: number }>(
-    `select ${rowColumns}, (count(*) over ())::integer as total from optimization_list
-     where ${chosen} order by ${orders[sort]} offset $4 limit $5`,
+  const { rows } = await client.query<RootRow & { total: number }>(
+    `with listed as (
+       select *, (count(*) over ())::integer as total from optimization_list
+       where ${chosen} order by ${orders[sort]} offset $4 limit $5)
+     select ${rowColumns}, total, ${refinementCount} from listed order by ${orders[sort]}`,
     [userId, status, strategy, offset, limit],
   );
   const first = rows[0];
@@ -237,14 +286,28 @@ export async function newestRuns(
   client: Queryable,
   userId: string,
   { status, strategy, sort, most }: RunChoice & { sort: RunOrder; most: number },
-): Promise<RunRow[]> {
-  const { rows } = await client.query<RunRow>(
-    `with newest as (
+): Promise<RootRow[]> {
+  const { rows } = await client.query<RootRow>(
+    `with listed as (
        select * from optimization_list where ${chosen} order by ${orders.newest} limit $4)
-     select ${rowColumns} from newest order by ${orders[sort]}`,
+     select ${rowColumns}, ${refinementCount} from listed order by ${orders[sort]}`,
     [userId, status, strategy, most],
   );
   return rows;
+}
+
+/** A run and its refinements, the first one first; null for a run that does not exist. */
+export async function readChain(
+  client: Queryable,
+  rootId: string,
+): Promise<{ root: RunRow; refinements: RunRow[] } | null> {
+  const { rows } = await client.query<RunRow>(
+    `select ${rowColumns} from optimization_list where run_id = $1 or root_id = $1
+     order by refinement nulls first`,
+    [rootId],
+  );
+  const [root, ...refinements] = rows;
+  return root ? { root, refinements } : null;
 }
 
 /** The owner's user id; null for a run that does not exist. */
@@ -306,4 +369,40 @@ export async function costSince(client: Queryable, since: string): Promise<numbe
     [since],
   );
   return rows[0]?.cost ?? 0;
+}
+
+/** How long the completed runs of one kind took, in seconds. */
+export type RunDurations = {
+  strategy: StrategyId;
+  version: number;
+  providerClass: ProviderClass;
+  /** At least one seat was simulated. */
+  simulated: boolean;
+  p50: number;
+  p90: number;
+  runs: number;
+};
+
+/** Of the runs that began at `since` (ISO 8601) or later, where at least `least` are of one kind. */
+export async function readDurations(
+  client: Queryable,
+  { since, least }: { since: string; least: number },
+): Promise<RunDurations[]> {
+  const { rows } = await client.query<RunDurations>(
+    `select strategy, strategy_version as version, provider_class as "providerClass", simulated,
+       count(*)::integer as runs,
+       (percentile_disc(0.5) within group (order by seconds))::float8 as p50,
+       (percentile_disc(0.9) within group (order by seconds))::float8 as p90
+     from (
+       select *, simulated_seats > 0 as simulated,
+         extract(epoch from ended_at::timestamptz - started_at::timestamptz) as seconds
+       from optimization_list
+       where started_at >= $1 and status = 'completed' and ended_at is not null
+         and strategy_version is not null and provider_class is not null
+     ) as run
+     group by strategy, strategy_version, provider_class, simulated
+     having count(*) >= $2`,
+    [since, least],
+  );
+  return rows;
 }

@@ -11,6 +11,7 @@ import { loadCatalogue } from './models/catalogue.ts';
 import { modelRegistry } from './models/registry.ts';
 import { endRunsOf, hideRunsOf } from './optimizations/leave-runs.ts';
 import { optimization } from './optimizations/run/optimization.ts';
+import { createReadDurations } from '#services/optimizations/durations.ts';
 import { createReadLanes } from './optimizations/lanes.ts';
 import { createReadRun } from './optimizations/reading/read-run.ts';
 import type { PaymentDependencies } from './payments/dependencies.ts';
@@ -102,7 +103,9 @@ export async function openCore(
     substituteModels: env.substituteModels,
     creditUsd: cheapestCredit,
     registry,
+    endpoints: env.compatibleEndpoints,
     readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
+    readDurations: createReadDurations({ pool, clock }),
     readStream: read,
     readRun,
     readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),

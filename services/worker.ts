@@ -55,6 +55,12 @@ await runProcess('worker', async (context) => {
   const core = await openCore('worker', context, 20);
   await loadSdks();
   const { pool, bus, clock, sealer } = core;
+  const stale = core.catalogue.staleModels(new Date(clock()).toISOString());
+  if (core.registry.hasRealModels && stale.length > 0)
+    log.warn(
+      { count: stale.length },
+      'Prices were read more than 30 days ago or have ended: `models list` names them',
+    );
 
   const liveText = createLiveTextWriter({ pool, sealer, log });
   resources.defer(async () => liveText.close());

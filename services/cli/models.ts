@@ -9,6 +9,7 @@ import { writeChanges } from '#services/models/catalogue/operator-file.ts';
 import { readOpenRouterList } from '#services/models/catalogue/openrouter-list.ts';
 import { differences } from '#services/models/catalogue/sync.ts';
 import { everyModel } from '#services/models/estimate.ts';
+import { isFree } from '#services/models/offer.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
 import { openrouter } from '#services/models/providers/openrouter.ts';
@@ -59,7 +60,7 @@ const list: SettingsCommand = {
       },
       [
         ...table([
-          ...offers.map((offer) => offerRow(catalogue, offer)),
+          ...offers.map((offer) => offerRow(catalogue, offer, new Date().toISOString())),
           ...missingRows(catalogue, offers),
         ]),
         '',
@@ -79,8 +80,9 @@ async function panels(
   return usualPanels({
     catalogue,
     registry,
-    // Without the database, what calls took here is not known.
+    // Without the database, what calls and runs took here is not known.
     readLanes: async (providers) => lanesOf(providers, compatibleEndpoints),
+    readDurations: async () => [],
     isLocal: mode === 'local',
     substituteModels,
     creditUsd: cheapestCredit,
@@ -113,11 +115,17 @@ function seatLines(seating: Panel): string[] {
   ];
 }
 
-function offerRow({ modelOf }: Catalogue, offer: Offer): string[] {
+function offerRow(
+  { modelOf, priceOf, staleModels }: Catalogue,
+  offer: Offer,
+  now: string,
+): string[] {
   const { model, name, family, tier, price, simulated } = offer;
   const entry = simulated ? modelOf(model) : null;
   const needs = entry === null ? '' : needsOf(entry);
-  return [model, name, family, tier, placeOf(offer), priceText(price), needs];
+  const row = isFree(offer) || !staleModels(now).includes(model) ? null : priceOf(model, now);
+  const priced = `${priceText(price)}${row === null ? '' : `, read on ${row.readOn}`}`;
+  return [model, name, family, tier, placeOf(offer), priced, needs];
 }
 
 function placeOf({ provider, remoteId, simulated, model }: Offer): string {

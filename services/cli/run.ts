@@ -1,19 +1,33 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type * as v from 'valibot';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
+import { readChain } from '#projections/optimization-list.ts';
+import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
-import { createCommand } from '#services/optimizations/create.ts';
+import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
+import { withAnswers } from '#services/optimizations/check/questions.ts';
+import type { Answered } from '#services/optimizations/check/questions.ts';
+import {
+  checkOf,
+  CreateOptimizationRequest,
+  promptCharacters,
+  RefineRequest,
+} from '#services/optimizations/contract.ts';
+import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
+import { createCommand, estimate } from '#services/optimizations/create.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { simulatedNotice, simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
 import { parseInput } from '#services/platform/http/http.ts';
-import { newId } from '#services/platform/ids.ts';
+import { newId, uuidV5 } from '#services/platform/ids.ts';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -36,30 +50,93 @@ const ask: CliCommand = {
   },
   async run(call) {
     const { database } = call;
-    const request = requestOf(call);
+    const asked = requestOf(call);
     const person = await whoAsks(database, text(call, 'as'));
+    const request = await checkFirst(database, person, asked);
+    if (request === null) {
+      say('Not started. Nothing was charged.');
+      return 1;
+    }
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
-    const runId = await begin(database, person, request);
-    const begun = await database.readRun(runId);
-    const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
-    if (notice !== null) say(notice);
-    const ended = await watch(database, runId);
-    if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
-    else print(runMarkdown(ended));
-    return ended.status === 'completed' ? 0 : 1;
+    await sayEstimate(database, request);
+    return await show(call, await begin(database, person, request));
   },
 };
 
-/** @throws UsageError with a sentence for each argument that cannot be used */
-function requestOf(call: CliCall): CreateOptimizationRequest {
-  try {
-    return parseInput(CreateOptimizationRequest, {
-      challenge: required(call, 0, 'The question'),
-      strategy: text(call, 'strategy') ?? 'balanced',
-      ...(text(call, 'type') === undefined ? {} : { challenge_type: text(call, 'type') }),
-      ...(text(call, 'context') === undefined ? {} : { context: text(call, 'context') }),
+const refine: CliCommand = {
+  noun: 'optimizations',
+  verb: 'refine',
+  arguments: '<run id>',
+  summary: 'Refines a result for its owner: the models vote again, with what is new or without.',
+  options: {
+    fact: { type: 'string', help: 'A fact that is other than the models took it to be' },
+    claim: { type: 'string', help: 'The claim that the fact is about, such as c3' },
+    instruction: { type: 'string', help: 'What to consider' },
+  },
+  async run(call) {
+    const { database } = call;
+    const request = parsed(RefineRequest, {
+      ...given(call, 'fact', 'changed_fact'),
+      ...given(call, 'claim', 'claim_id'),
+      ...given(call, 'instruction', 'instruction'),
     });
+    const runId = required(call, 0, 'The id of the run');
+    const state = await database.readState(runId);
+    if (state.stage === 'none') {
+      say('There is no run with this id');
+      return 1;
+    }
+    const { userId, refines } = state;
+    const rootId = refines?.root ?? runId;
+    const chain = await readChain(database.pool, rootId);
+    const id = refinementId(rootId, (chain?.refinements.length ?? 0) + 1);
+    const person = await findUser(database.pool, userId);
+    await using workers = await workersFor(database);
+    if (workers.own) say('No worker is running: this command works on its own.');
+    const commandId = uuidV5(id, 'create', randomUUID());
+    await refineRun(
+      { ...database, ...limitsFor(database, person?.subscription_tier ?? 'free') },
+      { userId, runId, id, commandId, fingerprint: commandId },
+      request,
+    );
+    return await show(call, id);
+  },
+};
+
+function given(call: CliCall, option: string, field: string): Record<string, string> {
+  const value = text(call, option);
+  return value === undefined ? {} : { [field]: value };
+}
+
+/** Watches a run until it ends and prints its result. */
+async function show(call: CliCall, runId: string): Promise<number> {
+  const { database } = call;
+  const begun = await database.readRun(runId);
+  const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
+  if (notice !== null) say(notice);
+  const ended = await watch(database, runId);
+  if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
+  else print(runMarkdown(ended));
+  return ended.status === 'completed' ? 0 : 1;
+}
+
+function requestOf(call: CliCall): CreateOptimizationRequest {
+  return parsed(CreateOptimizationRequest, {
+    challenge: required(call, 0, 'The question'),
+    strategy: text(call, 'strategy') ?? 'balanced',
+    ...given(call, 'type', 'challenge_type'),
+    ...given(call, 'context', 'context'),
+  });
+}
+
+/** @throws UsageError with a sentence for each argument that cannot be used */
+function parsed<Schema extends v.GenericSchema>(
+  schema: Schema,
+  fields: Record<string, string>,
+): v.InferOutput<Schema> {
+  try {
+    return parseInput(schema, fields);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const errors = error.extras.errors ?? [];
@@ -72,6 +149,64 @@ async function whoAsks(database: Database, named: string | undefined): Promise<A
   if (named === undefined && env.mode === 'local')
     await prepareDemoAccount({ ...database, dataDir: env.dataDir });
   return personNamed(database, named ?? demoEmail);
+}
+
+/** Its price and time, for a strategy that can start. */
+async function sayEstimate(database: Database, request: CreateOptimizationRequest): Promise<void> {
+  const { strategy, challenge: challengeText, context: contextText } = request;
+  const workflowType = 'business-optimization';
+  const files_characters = promptCharacters(...request.files.map(({ text: read }) => read));
+  const asked = { strategy, workflowType, challengeText, contextText, files_characters };
+  const found = await estimate(database, asked);
+  if (found.available) say(`${found.credits} credits, ${durationWords(found)}.`);
+}
+
+/** On a terminal a small model checks the question first. Null when it is not to be started. */
+async function checkFirst(
+  database: Database,
+  person: Account,
+  request: CreateOptimizationRequest,
+): Promise<CreateOptimizationRequest | null> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return request;
+  const { dailyCostLimitUsd } = database.env;
+  // Only a worker knows where the simulated models listen.
+  const dependencies = { ...database, dailyCostLimitUsd, isLocal: false };
+  const checker = await describeChecker(dependencies, false);
+  if (checker === null) return request;
+  say(`Your question is sent to ${checker.name} to be checked.`);
+  const check = createQuestionCheck(dependencies);
+  const reply = await check(person.id, checkOf(request), async () => undefined);
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await completeRequest(request, reply, async (prompt) => lines.question(prompt));
+  } finally {
+    lines.close();
+  }
+}
+
+/** The request with the answers to what its check asks; null when it is not to be started. */
+export async function completeRequest(
+  request: CreateOptimizationRequest,
+  { verdict, questions, why }: CheckReply,
+  answerTo: (prompt: string) => Promise<string>,
+): Promise<CreateOptimizationRequest | null> {
+  switch (verdict) {
+    case 'ready':
+      return request;
+    case 'undecidable':
+      return isYes(await answerTo(`${why ?? ''}\nStart anyway? [y/N] `)) ? request : null;
+    case 'ask': {
+      const answered: Answered[] = [];
+      for (const question of questions)
+        answered.push({ question, answer: await answerTo(`${question} (Enter skips it)\n> `) });
+      const context = withAnswers(request.context, answered);
+      return parseInput(CreateOptimizationRequest, { ...request, context });
+    }
+  }
+}
+
+function isYes(answer: string): boolean {
+  return /^y(es)?$/i.test(answer.trim());
 }
 
 async function begin(
@@ -89,16 +224,19 @@ async function begin(
   );
   const created = await issue(database, runId, command, ['create'], 'http');
   await processRun(
-    {
-      ...database,
-      dailyCostLimitUsd: env.dailyCostLimitUsd,
-      monthlyLimitOf: async () => env.monthlyLimits[person.subscription_tier] ?? 0,
-    },
+    { ...database, ...limitsFor(database, person.subscription_tier) },
     person.id,
     runId,
     created.state,
   );
   return runId;
+}
+
+function limitsFor({ env }: Database, tier: Account['subscription_tier']) {
+  return {
+    dailyCostLimitUsd: env.dailyCostLimitUsd,
+    monthlyLimitOf: async () => env.monthlyLimits[tier] ?? 0,
+  };
 }
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────
@@ -173,7 +311,7 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
       const answer = await lines.question(
         'Cancel the run? Half of its credits are charged once a model was called. [y/N] ',
       );
-      if (!/^y(es)?$/i.test(answer.trim())) return;
+      if (!isYes(answer)) return;
       await cancel();
     } catch (error) {
       say(error instanceof Problem ? error.message : 'The run could not be cancelled');
@@ -231,4 +369,4 @@ async function freeUrl(): Promise<string> {
   return url;
 }
 
-export const runCommands: readonly CliCommand[] = [ask];
+export const runCommands: readonly CliCommand[] = [ask, refine];

@@ -45,7 +45,8 @@ export function devModels(options: DevModelsOptions) {
       }),
     ]);
     const main = html`<h1>Models</h1>
-      ${connections(connected, checked)} ${strategies(panels)} ${missing(additions, found)}`;
+      ${connections(connected, checked)} ${oldPrices(options)} ${strategies(panels)}
+      ${missing(additions, found)}`;
     return context.html(frame.document(`Models · ${productName}`, main), 200, frame.headers());
   });
   pages.post('/models', async (context) => {
@@ -159,6 +160,14 @@ function faultsOf(checked: Checked | null): Html {
           html`<li><span class="bad">${about}: ${problem}</span>; ${remedy}.</li>`,
       )}
     </ul>`;
+}
+
+function oldPrices({ catalogue, clock }: DevModelsOptions): Html {
+  const models = catalogue.staleModels(new Date(clock()).toISOString());
+  if (models.length === 0) return html``;
+  return html`<h2>Old prices</h2>
+    <p class="warn">Read more than 30 days ago, or ended: ${models.join(', ')}.</p>
+    <p><code>models sync</code> compares them with a public list.</p>`;
 }
 
 function strategies(panels: readonly Panel[]): Html {

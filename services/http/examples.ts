@@ -58,6 +58,15 @@ export const apiExamples: Readonly<
   'POST /optimizations/estimate': {
     body: { strategy: 'balanced', challengeText: 'Should we open a second shop?' },
   },
+  'POST /optimizations/check': {
+    body: { challenge: 'Should we open a second shop?', challenge_type: 'business_strategy' },
+    reply: {
+      verdict: 'ask',
+      questions: ['What did the first shop earn last year, and what did it cost?'],
+      why: null,
+      skipped: false,
+    },
+  },
   'POST /optimizations': {
     body: {
       challenge: 'Should we open a second shop?',

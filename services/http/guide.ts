@@ -7,9 +7,9 @@ import type { ReactNode } from 'react';
  */
 const guideFile = new URL('../../docs/live.md', import.meta.url);
 
-/** The HTML of a whole page. @throws Error when the file cannot be read */
-export async function liveGuide({ productName }: { productName: string }): Promise<string> {
-  // Loaded here, because only this page needs it.
+/** The HTML of a file of `docs`, with an anchor for each heading. */
+export async function guideContent(text: string): Promise<string> {
+  // Loaded here, because only such pages need it.
   const [{ createElement }, { renderToStaticMarkup }, { default: Markdown }, { default: gfm }] =
     await Promise.all([
       import('react'),
@@ -17,8 +17,6 @@ export async function liveGuide({ productName }: { productName: string }): Promi
       import('react-markdown'),
       import('remark-gfm'),
     ]);
-  const text = await readFile(guideFile, 'utf8');
-
   // Wide content scrolls sideways in its own box, also by keyboard.
   const wide = (name: string, inside: ReactNode) =>
     createElement('div', { role: 'group', 'aria-label': name, tabIndex: 0 }, inside);
@@ -39,9 +37,15 @@ export async function liveGuide({ productName }: { productName: string }): Promi
         ? createElement('a', { href }, children)
         : createElement('span', null, children),
   };
-  const content = renderToStaticMarkup(
+  return renderToStaticMarkup(
     createElement(Markdown, { remarkPlugins: [gfm], skipHtml: true, components }, text),
   );
+}
+
+/** The HTML of a whole page. @throws Error when the file cannot be read */
+export async function liveGuide({ productName }: { productName: string }): Promise<string> {
+  const text = await readFile(guideFile, 'utf8');
+  const content = await guideContent(text);
   const title = /^# (.+)$/m.exec(text)?.[1] ?? 'Live';
   return `<!doctype html>
 <html lang="en">

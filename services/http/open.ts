@@ -12,6 +12,7 @@ import { createDailyCap } from '#services/identity/daily-cap.ts';
 import { createTokens } from '#services/identity/sessions/tokens.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import { openLiveView } from './live-view.ts';
+import { createFileReader } from '#services/optimizations/files/reader.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { packageName } from '#services/payments/catalogue.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
@@ -40,8 +41,11 @@ export async function openHttp(context: ProcessContext, core: Core) {
     log,
     audit: core.audit,
   });
+  const files = createFileReader({ log });
+  resources.defer(() => files.close());
   const app = createApp({
     ...core,
+    files,
     ...live,
     payments: paymentsOf(core),
     packageName,

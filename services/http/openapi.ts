@@ -255,9 +255,15 @@ function exampleOf(name: string): { body?: unknown; reply?: unknown } | undefine
 }
 
 function binaryOf(mediaType: string): Json {
-  return mediaType === 'application/json'
-    ? { type: 'object' }
-    : { type: 'string', format: 'binary' };
+  const binary = { type: 'string', format: 'binary' };
+  switch (mediaType) {
+    case 'application/json':
+      return { type: 'object' };
+    case 'multipart/form-data':
+      return { type: 'object', required: ['file'], properties: { file: binary } };
+    default:
+      return binary;
+  }
 }
 
 // --- responses ---
@@ -388,8 +394,8 @@ function isSchema(value: unknown): value is Schema {
 
 const conversion: ConversionConfig = {
   target: 'draft-2020-12',
-  // Texts are trimmed and empty rows dropped before validation.
-  ignoreActions: ['trim', 'transform'],
+  // Texts are trimmed and empty rows dropped before validation; the field's words say what else is checked.
+  ignoreActions: ['trim', 'transform', 'check'],
   overrideSchema: ({ valibotSchema }) => (valibotSchema.type === 'custom' ? {} : null),
   overrideAction({ valibotAction: action, jsonSchema }) {
     // A format makes the pattern redundant.

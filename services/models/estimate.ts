@@ -1,7 +1,7 @@
 import type { Effort } from './model.ts';
 import type { Offer } from './offer.ts';
 import { thinkingTokens, usualCalls } from './seating/tokens.ts';
-import type { CallTokens } from './seating/tokens.ts';
+import type { CallTokens, Written } from './seating/tokens.ts';
 
 /**
  * What the models of a run are likely to cost, before it runs: the usual tokens of each call at the
@@ -12,7 +12,7 @@ type PricedModel = { offer: Pick<Offer, 'price'>; effort: Effort | null };
 
 /** The models of a run. */
 export type PricedCouncil<Model extends PricedModel = PricedModel> = {
-  seats: readonly Model[];
+  seats: readonly (Model & { reviewEffort: Effort | null })[];
   /** First and second. */
   extractors: readonly Model[];
   /** First and other. */
@@ -27,16 +27,16 @@ export type PricedCouncil<Model extends PricedModel = PricedModel> = {
  * Micro-dollars of a run in which the first extractor and the first writer succeed. Zero for local
  * models; null when any model that the run may call has no known price.
  */
-export function estimateOf(council: PricedCouncil, challengeCharacters: number): number | null {
+export function estimateOf(council: PricedCouncil, written: Written): number | null {
   const calls = usualCalls({
-    challengeCharacters,
+    ...written,
     seats: council.seats.length,
     reviewsPerSeat: council.reviewsPerSeat,
   });
   const likely = [
     ...council.seats.flatMap((seat) => [
       callMicros(seat, calls.opinion),
-      callMicros(seat, calls.review),
+      callMicros({ ...seat, effort: seat.reviewEffort }, calls.review),
     ]),
     ...council.extractors.slice(0, 1).map((one) => callMicros(one, calls.claims)),
     ...council.synthesizers.slice(0, 1).map((one) => callMicros(one, calls.draft)),

@@ -27,6 +27,16 @@ export type Offer = {
   price: { inputPerMTok: number; outputPerMTok: number } | null;
 };
 
+/** Whose machines answer a run. The slowest decides how long it takes, so it names the class. */
+export type ProviderClass = 'vendor' | 'router' | 'local';
+
+export function providerClassOf(
+  offers: readonly Pick<Offer, 'provider' | 'price'>[],
+): ProviderClass {
+  if (offers.some(isFree)) return 'local';
+  return offers.some(({ provider }) => provider === 'openrouter') ? 'router' : 'vendor';
+}
+
 /** A model on this machine costs nothing. */
 export function isFree({ price }: Pick<Offer, 'price'>): boolean {
   return price?.inputPerMTok === 0 && price.outputPerMTok === 0;

@@ -1,5 +1,6 @@
 import { estimateOf } from './estimate.ts';
 import type { PricedCouncil } from './estimate.ts';
+import type { Effort } from './model.ts';
 import type { Offer } from './offer.ts';
 import { brokenBounds } from './seating/bounds.ts';
 import type { LiftedBounds } from './seating/bounds.ts';
@@ -12,6 +13,8 @@ import { fillRoles } from './seating/roles.ts';
 import { substitutionsOf } from './seating/substitutions.ts';
 import type { Substitution } from './seating/substitutions.ts';
 import { holds, usualCalls } from './seating/tokens.ts';
+import type { Written } from './seating/tokens.ts';
+import { withEfforts } from './seating/wanted.ts';
 import type { KnownModel, Placed, SeatedModel, WantedPanel, WantedUse } from './seating/wanted.ts';
 import { listed } from './seating/words.ts';
 
@@ -20,11 +23,9 @@ import { listed } from './seating/words.ts';
  * same seating, in whatever order they and the strategy's seats are listed.
  */
 
-export type SeatingSettings = {
+export type SeatingSettings = Written & {
   /** Whether a model may stand in for a wanted one. */
   substitute: boolean;
-  /** Of everything that the person wrote. */
-  challengeCharacters: number;
   /** USD for a credit in the cheapest package. */
   packagePrice: number;
   /** Local mode lifts both. */
@@ -62,11 +63,12 @@ const fewestReviews = 3;
  * @throws RangeError for a strategy that wants a model unknown to the catalogue
  */
 export function seat(
-  strategy: WantedPanel,
+  asked: WantedPanel,
   offered: readonly Offer[],
   known: (model: string) => KnownModel | null,
   settings: SeatingSettings,
 ): Seating {
+  const strategy = withEfforts(asked);
   const wanted = wantedModels(strategy);
   const offers = usable(eachOnce(offered), wanted, settings);
   const about = (model: string) => {
@@ -83,10 +85,10 @@ export function seat(
   }
 
   const room = roomFor(strategy, settings);
-  const wishes = strategy.panel.map((asked): SeatWish => ({
-    ...asked,
-    known: about(asked.model),
-    fits: (offer) => room.reviewsOf(offer, asked) !== null,
+  const wishes = strategy.panel.map((wish): SeatWish => ({
+    ...wish,
+    known: about(wish.model),
+    fits: (offer) => room.reviewsOf(offer, wish) !== null,
   }));
   const situation = { offers, known: about, calls: room.calls };
   const panel = seatPanel(
@@ -104,12 +106,12 @@ export function seat(
   if (!settings.substitute && changed)
     return none(`${changed.wanted} cannot hold a question of this length.`);
 
-  const seats = panel.map(seated);
+  const seats = panel.map((taken) => seated(taken, strategy.efforts.review));
   const reviewsPerSeat = Math.min(
     ...panel.map(({ wish, offer }) => room.reviewsOf(offer, wish) ?? fewestReviews),
   );
   const council = { seats, ...roles, reviewsPerSeat };
-  const estimate = estimateOf(council, settings.challengeCharacters);
+  const estimate = estimateOf(council, settings);
   const price = strategy.credits * settings.packagePrice * 1e6;
   const lowered = panel.filter(isLower).map(({ wish }) => wish.seat);
   const makers = seatsByMaker(seats);
@@ -157,10 +159,9 @@ function usable(
   return priced.length > 0 ? priced : offers;
 }
 
-function roomFor(strategy: WantedPanel, { challengeCharacters }: SeatingSettings) {
+function roomFor(strategy: WantedPanel, written: Written) {
   const seats = strategy.panel.length;
-  const callsWith = (reviewsPerSeat: number) =>
-    usualCalls({ challengeCharacters, seats, reviewsPerSeat });
+  const callsWith = (reviewsPerSeat: number) => usualCalls({ ...written, seats, reviewsPerSeat });
   return {
     calls: callsWith(strategy.reviewsPerSeat),
     /** How many answers the model can review, at most as many as wanted; null when too few. */
@@ -168,15 +169,22 @@ function roomFor(strategy: WantedPanel, { challengeCharacters }: SeatingSettings
       const fewest = Math.min(fewestReviews, strategy.reviewsPerSeat);
       for (let reviews = strategy.reviewsPerSeat; reviews >= fewest; reviews -= 1) {
         const { opinion, review } = callsWith(reviews);
-        if (holds(offer, effort, opinion) && holds(offer, effort, review)) return reviews;
+        if (holds(offer, effort, opinion) && holds(offer, strategy.efforts.review, review))
+          return reviews;
       }
       return null;
     },
   };
 }
 
-function seated({ wish: { seat: code, role, effort }, offer }: Taken): SeatedModel {
-  return { seat: code, role, offer, effort: nearestEffort(effort, offer.efforts) };
+function seated({ wish: { seat: code, role, effort }, offer }: Taken, review: Effort): SeatedModel {
+  return {
+    seat: code,
+    role,
+    offer,
+    effort: nearestEffort(effort, offer.efforts),
+    reviewEffort: nearestEffort(review, offer.efforts),
+  };
 }
 
 /** A maker with one seat cannot be asked to agree with itself. */

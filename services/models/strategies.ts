@@ -12,7 +12,7 @@ import type { SeatRole } from './strategy-list.ts';
 
 const effort = v.picklist(efforts);
 
-/** A model in one role, with the effort asked of it; null leaves the provider's default. */
+/** A model in one role, with the effort asked of it; null asks for that of its stage. */
 const modelUse = v.strictObject({
   model: v.string(),
   effort: v.optional(v.nullable(effort), null),
@@ -41,6 +41,17 @@ export const strategy = v.strictObject({
   /** Credits for one run. */
   credits: v.pipe(v.number(), v.integer(), v.minValue(1)),
   panel: v.array(seat),
+  /** Asked of every model that has no effort of its own; it takes the nearest that it knows. */
+  efforts: v.optional(
+    v.strictObject({
+      opinion: v.optional(effort, 'medium'),
+      claims: v.optional(effort, 'low'),
+      review: v.optional(effort, 'low'),
+      draft: v.optional(effort, 'medium'),
+      verdict: v.optional(effort, 'low'),
+    }),
+    {},
+  ),
   /** Answers that each seat reviews. */
   reviewsPerSeat: v.pipe(v.number(), v.integer(), v.minValue(1)),
   /** The second is called when the first fails. */

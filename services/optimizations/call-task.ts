@@ -14,15 +14,17 @@ import type { Sealer } from '#services/platform/seal.ts';
 import { isoNow, issue } from './commands.ts';
 import type { CommandDependencies } from './commands.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { fieldsOfPrompt, prepareCall, TextErased } from './prompts/calls.ts';
-import type { CheckedCall, PreparedCall } from './prompts/calls.ts';
+import { fieldsOfPrompt, prepareCall, promptText } from './prompts/calls.ts';
+import { TextErased } from './prompts/prepared-call.ts';
+import type { CheckedCall, PreparedCall } from './prompts/prepared-call.ts';
 import { readReply } from './prompts/read-reply.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
+import { keyOf } from './run/key.ts';
 import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
 import type { CalledModel, CostSource, Slot } from './run/events.ts';
 import type { CallResult } from './run/optimization.ts';
-import { nextAttempt } from './run/owed.ts';
+import { nextAttempt, owedSlots } from './run/owed.ts';
 import { modelOf } from './run/slots.ts';
 import { isOpen } from './run/state.ts';
 
@@ -67,13 +69,17 @@ export function createCallModel(
 
 async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot): Promise<void> {
   const { runId } = run;
+  // Answered or given up since the job was queued: neither is undone.
+  if (!owedSlots(run.state).includes(slot)) return;
   const attempt = nextAttempt(run.state, slot);
+  const asked = await askedOf(dependencies, run, slot, attempt);
   const now = isoNow(dependencies);
-  const begun = await issue(dependencies, runId, { type: 'BeginCall', slot, attempt, now }, [
-    slot,
-    attempt,
-    'start',
-  ]);
+  const begun = await issue(
+    dependencies,
+    runId,
+    { type: 'BeginCall', slot, attempt, now, ...(asked && { promptMac: asked.mac }) },
+    [slot, attempt, 'start'],
+  );
   const started = begun.events.find((event) => event.type === 'CallStarted');
   if (started?.type !== 'CallStarted') return;
   // A repeat is another worker's call, unless the reply to our own command was lost.
@@ -81,7 +87,7 @@ async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot
   const { model, simulated } = started.data;
   const startedMs = dependencies.clock();
   const called = await dependencies.openCalls.during({ runId, slot }, (signal) =>
-    answerOf(dependencies, run, { ...started.data, signal }),
+    answerOf(dependencies, run, asked?.prepared ?? null, { ...started.data, signal }),
   );
   // The process is ending: the job will run again elsewhere and record this attempt as lost.
   if (dependencies.openCalls.stopping && !called.result.ok)
@@ -137,11 +143,39 @@ function costOf(
   return micros === null ? null : { micros, source: 'priced' };
 }
 
-/** The model's answer, checked and sealed, or the failure as data. */
-async function answerOf(dependencies: CallDependencies, run: OpenRun, call: Call): Promise<Called> {
-  let cost: Cost = { usage: unknownUsage, billedCost: null };
+/** The request, and the proof of its words that is stored before it is sent; null once they are erased. */
+async function askedOf(
+  { sealer }: Pick<CallDependencies, 'sealer'>,
+  run: OpenRun,
+  slot: Slot,
+  attempt: number,
+): Promise<{ prepared: PreparedCall; mac: string } | null> {
   try {
-    const prepared = prepareCall(run, call.slot, call.attempt);
+    const prepared = prepareCall(run, slot, attempt);
+    return {
+      prepared,
+      mac: await sealer.mac(keyOf(run.runId, run.state), promptText(prepared.request)),
+    };
+  } catch (error) {
+    if (isErased(error)) return null;
+    throw error;
+  }
+}
+
+function isErased(error: unknown): boolean {
+  return error instanceof TextErased || error instanceof ErasedKeyError;
+}
+
+/** The model's answer, checked and sealed, or the failure as data. */
+async function answerOf(
+  dependencies: CallDependencies,
+  run: OpenRun,
+  prepared: PreparedCall | null,
+  call: Call,
+): Promise<Called> {
+  let cost: Cost = { usage: unknownUsage, billedCost: null };
+  if (prepared === null) return failed('aborted', cost);
+  try {
     const reply = await streamReply(dependencies, run, call, prepared);
     cost = { usage: reply.usage, billedCost: reply.billedCost };
     if (reply.finish === 'length') return failed('truncated', cost);
@@ -156,8 +190,7 @@ async function answerOf(dependencies: CallDependencies, run: OpenRun, call: Call
     return { ...cost, result: await sealed(dependencies, run, reply, checked.value) };
   } catch (error) {
     if (error instanceof ModelFailure) return failed(error.failure, error, error.retryAfterMs);
-    if (error instanceof TextErased || error instanceof ErasedKeyError)
-      return failed('aborted', cost);
+    if (isErased(error)) return failed('aborted', cost);
     throw error;
   }
 }
@@ -202,7 +235,7 @@ async function streamReply(
   const { slot, attempt } = call;
   const live = dependencies.liveText.begin(
     { runId: run.runId, slot, attempt, userId: state.userId },
-    run.runId,
+    keyOf(run.runId, state),
   );
   const readable = createReadable();
   let characters = 0;
@@ -235,10 +268,11 @@ async function sealed(
   { sealer }: Pick<CallDependencies, 'sealer'>,
   run: OpenRun,
   reply: ModelReply,
-  { outcome, repaired, texts, ledger }: CheckedCall,
+  { outcome, repaired, texts, ledger, title }: CheckedCall,
 ): Promise<CallResult> {
   const stream = streamOf(run.runId);
-  const seal = (field: string, text: string) => sealer.seal(run.runId, { stream, field }, text);
+  const keyId = keyOf(run.runId, run.state);
+  const seal = (field: string, text: string) => sealer.seal(keyId, { stream, field }, text);
   return {
     ok: true,
     outcome,
@@ -249,7 +283,14 @@ async function sealed(
       ...(texts.shown === undefined ? {} : { shown: await seal('shown', texts.shown) }),
       ...(texts.notes === undefined ? {} : { notes: await seal('notes', texts.notes) }),
     },
-    ...(ledger ? { ledger: await seal('ledger', JSON.stringify(ledger)) } : {}),
+    ...(ledger
+      ? {
+          ledger: {
+            ledger: await seal('ledger', JSON.stringify(ledger)),
+            ...(title === undefined ? {} : { title: await seal('title', title) }),
+          },
+        }
+      : {}),
   };
 }
 

@@ -6,6 +6,7 @@ import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { platformCostSince } from './check/platform-calls.ts';
 import { knownStrategy } from './create.ts';
 import { readWait, refuseLongWait } from './lanes.ts';
 import type { ReadState } from './reading/read-run.ts';
@@ -13,7 +14,7 @@ import { streamOf } from './run/events.ts';
 import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
-import { everyModel } from './run/slots.ts';
+import { askedSeats, everyModel } from './run/slots.ts';
 import type { RunState } from './run/state.ts';
 
 /**
@@ -76,7 +77,9 @@ export async function processRun(
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
-  const price = knownStrategy(dependencies.catalogue, state.strategy).credits;
+  const price = state.refines
+    ? state.price
+    : knownStrategy(dependencies.catalogue, state.strategy).credits;
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       'price-changed',
@@ -86,7 +89,7 @@ export async function processRun(
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
   await refuseLongWait(dependencies.pool, state);
-  await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
+  if (state.price > 0) await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
   await startRun(dependencies, runId, state, 'http');
 }
 
@@ -102,13 +105,22 @@ export async function startRun(
 ): Promise<RunState> {
   const seatable =
     !('seats' in state) ||
-    everyModel(state).every(
+    everyModel({ ...state, seats: askedSeats(state) }).every(
       ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
     );
   const waitMs = await readWait(dependencies.pool, state);
   const start = { type: 'Start', now: isoNow(dependencies), seatable, waitMs } as const;
   const after = await issue(dependencies, runId, start, ['start'], patience);
   return after.state;
+}
+
+/** The Problem with which the user's credits would refuse a run of this price; null for none. */
+export async function creditRefusal(
+  dependencies: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Problem | null> {
+  return dependencies.ledger.refusal(await priceFor(dependencies, userId, credits));
 }
 
 /** The Problem that would refuse a run of this price now; null when it could start. */
@@ -118,7 +130,8 @@ export async function startRefusal(
   credits: number,
 ): Promise<Problem | null> {
   const asked = await priceOfRun(dependencies, userId, credits);
-  return asked instanceof Problem ? asked : dependencies.ledger.refusal(asked);
+  if (asked instanceof Problem) return asked;
+  return credits === 0 ? null : dependencies.ledger.refusal(asked);
 }
 
 /**
@@ -126,23 +139,41 @@ export async function startRefusal(
  * today's models have cost the limit.
  */
 async function priceOfRun(
-  { pool, clock, monthlyLimitOf, dailyCostLimitUsd }: StartDependencies,
+  dependencies: StartDependencies,
   userId: string,
   credits: number,
 ): Promise<Price | Problem> {
-  const now = clock();
-  if (dailyCostLimitUsd !== null) {
-    const midnight = Math.floor(now / dayMs) * dayMs;
-    const spent = await costSince(pool, new Date(midnight).toISOString());
-    if (spent >= dailyCostLimitUsd * 1_000_000)
-      return new Problem(
-        'paused',
-        'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
-        { retryAfterSeconds: Math.ceil((midnight + dayMs - now) / 1000) },
-      );
-  }
-  const month = new Date(now).toISOString().slice(0, 7);
+  if (await isDailyLimitReached(dependencies))
+    return new Problem(
+      'paused',
+      'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
+      { retryAfterSeconds: Math.ceil((dayMs - (dependencies.clock() % dayMs)) / 1000) },
+    );
+  return priceFor(dependencies, userId, credits);
+}
+
+async function priceFor(
+  { clock, monthlyLimitOf }: StartDependencies,
+  userId: string,
+  credits: number,
+): Promise<Price> {
+  const month = new Date(clock()).toISOString().slice(0, 7);
   return { userId, credits, month, limit: await monthlyLimitOf(userId) };
+}
+
+/** Whether today's models (UTC), of all runs and checks, have cost the limit. */
+export async function isDailyLimitReached({
+  pool,
+  clock,
+  dailyCostLimitUsd,
+}: Pick<StartDependencies, 'pool' | 'clock' | 'dailyCostLimitUsd'>): Promise<boolean> {
+  if (dailyCostLimitUsd === null) return false;
+  const midnight = new Date(clock() - (clock() % dayMs)).toISOString();
+  const [runs, calls] = await Promise.all([
+    costSince(pool, midnight),
+    platformCostSince(pool, midnight),
+  ]);
+  return runs + calls >= dailyCostLimitUsd * 1_000_000;
 }
 
 const dayMs = 86_400_000;
@@ -164,7 +195,10 @@ export async function settleRun(
   if (state.stage !== 'settling' && state.stage !== 'closed') return;
   const { userId, conclusion } = state;
   const { settlement } = conclusion;
-  const figures = await dependencies.ledger.settle({ userId, runId, settlement, actor });
+  const figures =
+    settlement.kind === 'nothing'
+      ? { captured: 0, refunded: 0, creditsVersion: 0 }
+      : await dependencies.ledger.settle({ userId, runId, settlement, actor });
   if (state.stage === 'closed') return;
   await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
 }

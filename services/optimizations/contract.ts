@@ -7,11 +7,22 @@ import {
   WholeText,
 } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
-import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
+import { visibleText } from '#services/platform/visible-text.ts';
+import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
-import { challengeTypes } from '#services/optimizations/run/events.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
+import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
+import {
+  ChallengeType,
+  OptimizationSummary,
+  Refinable,
+  RunId,
+  RunStatus,
+  runStatuses,
+  StrategyId,
+} from './summary-contract.ts';
 
-export { challengeTypes };
+export { challengeTypes, ChallengeType, OptimizationSummary, Refinable, RunStatus, StrategyId };
 
 /**
  * Requests and replies of the optimization calls (`spec` names kept, new fields snake_case). Units:
@@ -24,7 +35,15 @@ export const optimizationLimits = {
   context: 20_000,
   rows: 20,
   row: 300,
+  files: 5,
+  fileName: 120,
+  /** Characters of all files together. */
+  filesText: 40_000,
+  fileBytes: 5_000_000,
+  /** Of a request that holds the texts of files. */
+  bodyBytes: 400_000,
   title: 120,
+  refinement: 1000,
   search: 200,
   /** A search opens the texts of so many runs, the newest. */
   searchedRuns: 1000,
@@ -32,7 +51,8 @@ export const optimizationLimits = {
   pageSizeMost: 100,
 } as const;
 
-const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
+const filesTextInWords = optimizationLimits.filesText.toLocaleString('en-US');
+
 const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
 const SeatId = v.pipe(
   v.string(),
@@ -56,13 +76,6 @@ const BonusRuns = v.pipe(
 const AsOf = v.pipe(
   Time,
   v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
-);
-
-export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
-
-export const StrategyId = v.pipe(
-  v.picklist(strategyIds, 'Choose one of the listed strategies'),
-  v.description('The id of a strategy; `GET /optimizations/strategies` describes each'),
 );
 
 /** A list of short texts; those that are empty are left out. */
@@ -94,6 +107,33 @@ const AllowSimulated = v.pipe(
   v.description('Seats without a real model may be simulated; only ever possible in local mode'),
 );
 
+/** A file as the models read it: its name and its text, without its format. */
+const AttachedFile = v.strictObject({
+  name: v.pipe(
+    v.string('Give the file a name'),
+    v.trim(),
+    v.nonEmpty('Give the file a name'),
+    v.maxLength(
+      optimizationLimits.fileName,
+      `The name of a file may have at most ${optimizationLimits.fileName} characters`,
+    ),
+    v.transform((name) => visibleText(name).replace(/\s+/g, ' ').trim()),
+    v.nonEmpty('Give the file a name'),
+  ),
+  text: v.pipe(
+    v.string('This file has no text'),
+    v.trim(),
+    v.nonEmpty('This file has no text'),
+    v.maxLength(
+      optimizationLimits.filesText,
+      `The files may have at most ${filesTextInWords} characters together`,
+    ),
+    v.transform((text) => visibleText(text).trim()),
+    v.nonEmpty('This file has no text'),
+  ),
+});
+export type AttachedFile = v.InferOutput<typeof AttachedFile>;
+
 /** `POST /optimizations`. */
 export const CreateOptimizationRequest = v.strictObject({
   challenge: v.pipe(
@@ -121,6 +161,20 @@ export const CreateOptimizationRequest = v.strictObject({
   ),
   objectives: v.optional(Rows('objectives'), []),
   constraints: v.optional(Rows('constraints'), []),
+  files: v.optional(
+    v.pipe(
+      v.array(AttachedFile),
+      v.maxLength(optimizationLimits.files, `At most ${optimizationLimits.files} files`),
+      v.check(
+        (files) => charactersOf(files) <= optimizationLimits.filesText,
+        `The files may have at most ${filesTextInWords} characters together`,
+      ),
+      v.description(
+        `Texts that the models read beside the question, at most ${filesTextInWords} characters together; \`POST /optimizations/files\` reads them out of files`,
+      ),
+    ),
+    [],
+  ),
   strategy: StrategyId,
   challenge_type: v.optional(ChallengeType, 'business_strategy'),
   allow_simulated: v.optional(AllowSimulated),
@@ -146,10 +200,89 @@ export const CreateOptimizationRequest = v.strictObject({
 });
 export type CreateOptimizationRequest = v.InferOutput<typeof CreateOptimizationRequest>;
 
+/** `POST /optimizations/check`. */
+export const CheckRequest = v.pick(CreateOptimizationRequest, [
+  'challenge',
+  'context',
+  'objectives',
+  'constraints',
+  'files',
+  'challenge_type',
+  'allow_simulated',
+]);
+export type CheckRequest = v.InferOutput<typeof CheckRequest>;
+
+/** The part of a request that a check is asked with. */
+export function checkOf(request: CreateOptimizationRequest): CheckRequest {
+  const { challenge, context, objectives, constraints, files, challenge_type, allow_simulated } =
+    request;
+  return {
+    challenge,
+    context,
+    objectives,
+    constraints,
+    files,
+    challenge_type,
+    ...(allow_simulated === undefined ? {} : { allow_simulated }),
+  };
+}
+
+export const CheckReply = v.object({
+  verdict: v.pipe(
+    v.picklist(['ready', 'ask', 'undecidable']),
+    v.description(
+      '`ask`: answers to `questions` would decide much; `undecidable`: there is nothing to decide. Either may be started all the same',
+    ),
+  ),
+  questions: v.pipe(
+    v.array(v.pipe(v.string(), v.maxLength(checkLimits.question))),
+    v.maxLength(checkLimits.questions),
+    v.description('With `ask` at least one, else empty; plain text that a model wrote'),
+  ),
+  why: v.pipe(
+    v.nullable(v.pipe(v.string(), v.maxLength(checkLimits.why))),
+    v.description('With `undecidable` why, in plain text that a model wrote; else null'),
+  ),
+  skipped: v.pipe(
+    v.boolean(),
+    v.description('No model checked it, and `ready` says nothing about the question'),
+  ),
+});
+export type CheckReply = v.InferOutput<typeof CheckReply>;
+
+export function charactersOf(files: readonly { text: string }[]): number {
+  return files.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** The characters of texts, in writing of which four make about a token. */
+export function promptCharacters(...texts: readonly string[]): number {
+  const text = texts.join('');
+  const dense = text.match(denseWriting)?.length ?? 0;
+  return text.length + (charactersPerToken - 1) * dense;
+}
+
+/** Writing of which a character is about a token. */
+const denseWriting = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/gu;
+const charactersPerToken = 4;
+
+/** `POST /optimizations/files`. */
+export const ReadFileReply = v.object({
+  name: v.string(),
+  text: v.pipe(
+    v.string(),
+    v.description(`At most ${filesTextInWords} characters; empty when the file has none`),
+  ),
+  characters: v.pipe(v.number(), v.description('Of `text`, in UTF-16 units')),
+  pages_read: v.pipe(v.nullable(v.number()), v.description('Null for a format without pages')),
+  warnings: v.pipe(
+    v.array(v.string()),
+    v.description('In words, what was left out, or may be wrong'),
+  ),
+});
+export type ReadFileReply = v.InferOutput<typeof ReadFileReply>;
+
 export const runSorts = ['newest', 'oldest', 'credits'] as const;
 export type RunSort = (typeof runSorts)[number];
-
-const runStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 
 /** `GET /optimizations`: which runs, in which order, and which page of them. */
 export const RunsQuery = v.strictObject({
@@ -198,6 +331,18 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  duration: v.pipe(
+    v.nullable(
+      v.object({
+        p50: v.pipe(v.number(), v.description('Seconds that half of the runs stayed below')),
+        p90: v.pipe(v.number(), v.description('Seconds that nine of ten runs stayed below')),
+        runs: v.pipe(v.number(), v.description('Completed runs of the last 90 days')),
+      }),
+    ),
+    v.description(
+      'What runs of this kind took on this server; null before 20 of them were completed',
+    ),
+  ),
   seats: v.pipe(
     v.array(
       v.object({
@@ -271,6 +416,18 @@ export const EstimateRequest = v.strictObject({
       v.description('Context, objectives and constraints, joined by lines'),
     ),
     '',
+  ),
+  files_characters: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer('Enter a whole number'),
+      v.minValue(0, 'Enter a whole number'),
+      v.maxValue(4 * optimizationLimits.filesText, 'The files have too many characters'),
+      v.description(
+        'Characters of all files together; one of a dense writing such as Chinese counts as four',
+      ),
+    ),
+    0,
   ),
   allow_simulated: v.optional(AllowSimulated),
 });
@@ -379,7 +536,16 @@ export const Strategy = v.object({
   ),
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
-export const StrategiesReply = v.object({ strategies: v.array(Strategy) });
+export const StrategiesReply = v.object({
+  strategies: v.array(Strategy),
+  checker: v.pipe(
+    v.nullable(v.object({ name: v.string(), simulated: Simulated })),
+    v.description(
+      'The provider that `POST /optimizations/check` sends a question to; null when it checks none',
+    ),
+  ),
+});
+export type StrategiesReply = v.InferOutput<typeof StrategiesReply>;
 
 /** `GET /optimizations/strategies`. */
 export const StrategiesQuery = v.strictObject({
@@ -396,9 +562,6 @@ export const StrategiesQuery = v.strictObject({
 
 const Panel = v.object(PanelEntries);
 export type PanelFacts = v.InferOutput<typeof Panel>;
-
-export const RunStatus = v.picklist(runStatuses);
-export type RunStatus = v.InferOutput<typeof RunStatus>;
 
 export const ProgressStep = v.picklist([
   'initializing',
@@ -443,8 +606,12 @@ const SeatProgress = v.object({
   confidence: v.pipe(
     v.nullable(v.number()),
     v.description(
-      '0–100, whole: how sure the others can be of its answer; null until it is scored',
+      '0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews',
     ),
+  ),
+  rank: v.pipe(
+    v.nullable(v.number()),
+    v.description("The place of its answer in the reviewers' order, from 1; null before"),
   ),
   attempt: v.pipe(
     v.number(),
@@ -462,63 +629,13 @@ const SeatProgress = v.object({
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 
-const Credits = v.object({
-  price: v.pipe(
-    v.number(),
-    v.description('Credits that are held when it starts; no more is charged'),
-  ),
-  reserved: v.pipe(v.number(), v.description('Credits that are held for it now')),
-  charged: v.pipe(
-    v.nullable(v.number()),
-    v.description('Credits that it cost in the end; null until it is settled'),
-  ),
-  refunded: v.pipe(
-    v.nullable(v.number()),
-    v.description('Credits that were given back of what had been taken; null until it is settled'),
-  ),
-  settlement: v.pipe(
-    v.picklist(['none', 'held', 'pending', 'settled']),
-    v.description(
-      '`none` before it starts, and when it was cancelled before; `held` while it runs, `pending` once it ended and its charge is not taken yet',
-    ),
-  ),
-});
-
-/** What lists show of a run. */
-export const OptimizationSummary = v.object({
-  id: RunId,
-  title: v.string(),
-  description: v.pipe(v.string(), v.description('The first 200 characters of the question')),
-  status: RunStatus,
-  strategy: StrategyId,
-  challenge_type: ChallengeType,
-  progress: v.pipe(v.number(), v.description('0–100, whole; 100 only at the end')),
-  agreement_score: v.pipe(
-    v.nullable(v.number()),
-    v.description(
-      '0–100, whole: how far the models agree; null until it is scored, and when it could not be',
-    ),
-  ),
-  confidence_score: v.pipe(v.nullable(v.number()), v.description('0–1; null while unknown')),
-  cost: v.pipe(
-    v.nullable(v.number()),
-    v.description('USD that the models have cost; null while unknown'),
-  ),
-  cost_is_minimum: v.pipe(
-    v.boolean(),
-    v.description('A call whose cost is unknown is not in `cost`'),
-  ),
-  credits: Credits,
-  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
-  simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
-  created_at: Time,
-  createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
-  ended_at: v.nullable(Time),
-});
-export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
-
 export const OptimizationList = v.object({
-  data: v.array(OptimizationSummary),
+  data: v.array(
+    v.object({
+      ...OptimizationSummary.entries,
+      refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+    }),
+  ),
   pagination: Pagination,
 });
 export type OptimizationList = v.InferOutput<typeof OptimizationList>;
@@ -526,8 +643,21 @@ export type OptimizationList = v.InferOutput<typeof OptimizationList>;
 const Side = v.object({
   stance: v.string(),
   seats: v.pipe(v.array(v.string()), v.description('Seats that hold it')),
-  /** Verbatim from one of these seats' answers. */
-  quote: v.nullable(v.object({ seat: v.string(), text: v.string() })),
+  quote: v.pipe(
+    v.nullable(
+      v.object({
+        seat: v.string(),
+        text: v.string(),
+        source: v.pipe(
+          v.picklist(['reason', 'answer']),
+          v.description(
+            '`reason`: what the seat wrote with its vote; `answer`: word for word from its answer',
+          ),
+        ),
+      }),
+    ),
+    v.description('What one of these seats says about it; null when none gave a reason'),
+  ),
 });
 const Disagreement = v.object({
   about: v.pipe(v.string(), v.description('`decision`, or the id of a claim')),
@@ -543,7 +673,9 @@ export type Disagreement = v.InferOutput<typeof Disagreement>;
 export const BiasAnalysis = v.object({
   agreement_score: v.pipe(
     v.nullable(v.number()),
-    v.description('0–100, whole: how far the models agree; null when it could not be scored'),
+    v.description(
+      '0–100, whole: how far the models agree, where models of one maker share weight; no probability. `/method` has its formulas. Null when it could not be scored',
+    ),
   ),
   agreement_band: v.pipe(
     v.nullable(v.picklist(['strong', 'majority', 'contested', 'split'])),
@@ -559,6 +691,12 @@ export const BiasAnalysis = v.object({
     v.nullable(v.string()),
     v.description('Why there is no score, or what was not measured, in words'),
   ),
+  ordering: v.pipe(
+    v.picklist(['kemeny', 'win_rate']),
+    v.description(
+      'What orders the answers: `kemeny`, the order that contradicts the fewest comparisons; `win_rate`, the mean share of reviewers who preferred an answer to each other one, where two answers were compared by fewer than four. Each reviewer counts alike in it: makers share weight in votes only',
+    ),
+  ),
   two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
@@ -568,20 +706,23 @@ export const BiasAnalysis = v.object({
     v.picklist([
       'clear',
       'tied_orders',
+      'orders_differ',
       'narrow_margin',
       'no_rank_agreement',
       'not_enough_comparisons',
       'copies',
     ]),
     v.description(
-      'Why there is a clear winner or none. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+      'Why there is a clear winner or none. `orders_differ`: another answer comes first by the win rates, which order the answers where few reviewers compared two of them. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
     ),
   ),
   disagreement_areas: v.array(Disagreement),
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
   model_confidence_scores: v.pipe(
     v.record(v.string(), v.number()),
-    v.description('0–100, whole, by seat: how sure the others can be of its answer'),
+    v.description(
+      '0–100, whole, by seat: the share of its claims that the other models support; no probability',
+    ),
   ),
   uncertainty_factors: v.array(
     v.object({
@@ -637,28 +778,210 @@ const Cited = v.object({
     v.description('Claims of this run that the text stands on'),
   ),
 });
+const OptionId = v.pipe(
+  v.string(),
+  v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),
+);
+const Flaw = v.object({
+  id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
+  about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
+  reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
+  texts: v.pipe(v.array(v.string()), v.description('What each of them wrote')),
+  reply: v.pipe(
+    v.nullable(v.string()),
+    v.description('What the recommendation answers; null when none was written'),
+  ),
+});
+export type Flaw = v.InferOutput<typeof Flaw>;
+
+const NextStep = v.object({
+  action: v.string(),
+  owner: v.pipe(v.string(), v.description('Who does it; usually `you`')),
+  by_days: v.pipe(
+    v.nullable(v.number()),
+    v.description('Days from the end of the run; null in runs of v0.1'),
+  ),
+  measure: v.pipe(v.string(), v.description('How one knows that it works; empty in runs of v0.1')),
+  stop_if: v.pipe(v.string(), v.description('When to stop; empty in runs of v0.1')),
+  done: v.pipe(
+    v.boolean(),
+    v.description('Ticked off with `PUT /optimizations/{id}/next-steps/{index}`'),
+  ),
+  claim_ids: Cited.entries.claim_ids,
+});
+export type NextStep = v.InferOutput<typeof NextStep>;
+
+const SeatWords = v.object({ seat: v.string(), text: v.string() });
+
+const Objection = v.object({
+  ...SeatWords.entries,
+  claim_id: v.pipe(
+    v.nullable(ClaimId),
+    v.description('The claim that it is about; null when it is about a whole answer'),
+  ),
+});
+export type Objection = v.InferOutput<typeof Objection>;
+
+const OptionSide = v.object({
+  option_id: OptionId,
+  text: v.string(),
+  voters: v.pipe(v.array(v.string()), v.description('Seats that voted for it')),
+  answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
+  objection: v.pipe(
+    v.nullable(Objection),
+    v.description('The strongest objection to it; null when no model wrote one'),
+  ),
+  settled_by: v.pipe(
+    v.nullable(v.string()),
+    v.description('What would settle it; null when no model said'),
+  ),
+});
+export type OptionSide = v.InferOutput<typeof OptionSide>;
+
+const StepNumber = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,9}$/, 'Not the number of a step'),
+  v.transform(Number),
+  v.metadata({ wire: { type: 'integer', minimum: 0 } } satisfies Wire),
+  v.description('The place of the step in `result.next_steps`, from 0'),
+);
+
+export const TickRequest = v.strictObject({
+  done: v.boolean('Say whether the step is done'),
+});
+export const TickReply = v.object({
+  index: v.pipe(v.number(), v.description('The place of the step in `result.next_steps`, from 0')),
+  done: v.boolean(),
+});
+
 export const RunResult = v.object({
   heading: v.pipe(
-    v.picklist(['recommendation', 'best_single_answer']),
-    v.description('`best_single_answer` when no recommendation passed its checks'),
+    v.picklist(headings),
+    v.description(
+      '`recommendation`: one option is alone first; `no_majority`: none is; `undecidable`: most say that it cannot be decided from what was given; `best_single_answer`: no recommendation passed its checks',
+    ),
+  ),
+  option_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('The option that the vote chose; null without a majority'),
+  ),
+  votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
+  votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
+  tie_break: v.pipe(
+    v.nullable(v.object({ option_id: OptionId, by: v.literal('order') })),
+    v.description(
+      "Without a majority: the option to take if one must be taken today, by the reviewers' order of the answers",
+    ),
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
+  decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
+  objection: v.pipe(
+    v.nullable(Objection),
+    v.description('The strongest objection to it; null when no model wrote one'),
+  ),
+  missing_facts: v.pipe(
+    v.array(v.string()),
+    v.description('What keeps the question from being decided; empty unless it is `undecidable`'),
+  ),
+  flaws: v.pipe(
+    v.array(Flaw),
+    v.description(
+      'What two or more reviewers call a mistake in the chosen option, whatever the vote',
+    ),
+  ),
+  options: v.pipe(
+    v.array(OptionSide),
+    v.description('The options side by side, where none was chosen; else empty'),
+  ),
+  changed: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'What a refinement changes in the result before it; null in any other run, and when no recommendation passed its checks',
+    ),
+  ),
   sections: v.array(v.object({ heading: v.string(), blocks: v.array(Cited) })),
-  next_steps: v.array(Cited),
+  next_steps: v.array(NextStep),
   dissent: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
   uncertainties: v.array(v.string()),
   verified: v.pipe(
-    v.picklist(['two', 'one', 'self', 'none']),
+    v.picklist(['two', 'one', 'self', 'none', 'nothing_to_verify']),
     v.description(
-      'Other models that verified it: `two` or `one`; `self` when only the model that wrote it did, or `none`',
+      'Other models that compared it with the points of agreement: `two` or `one`; `self` when only the model that wrote it did, or `none`; `nothing_to_verify` without such points',
     ),
   ),
   seat: v.pipe(
     v.nullable(v.string()),
-    v.description('The seat that wrote the best single answer, when that is what this is'),
+    v.description('The seat whose answer this is, when no recommendation passed its checks'),
   ),
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
+
+const Given = (description: string) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.nonEmpty('Write what is new, or leave it out'),
+      v.maxLength(
+        optimizationLimits.refinement,
+        `At most ${optimizationLimits.refinement} characters`,
+      ),
+      inReadingOrder,
+      v.nonEmpty('Write what is new, or leave it out'),
+      v.description(description),
+    ),
+  );
+
+/** `POST /optimizations/{id}/refine`. */
+export const RefineRequest = v.strictObject({
+  instruction: Given('What to consider, such as another goal or limit'),
+  changed_fact: Given(
+    'A fact that is other than the models took it to be; not together with an instruction',
+  ),
+  claim_id: v.optional(v.pipe(ClaimId, v.description('The claim that `changed_fact` is about'))),
+});
+export type RefineRequest = v.InferOutput<typeof RefineRequest>;
+
+const Refinement = v.object({
+  root_id: v.pipe(RunId, v.description('The run that is no refinement')),
+  previous_id: v.pipe(RunId, v.description('The run whose result it starts from')),
+  number: v.pipe(v.number(), v.description('From 1 among the refinements of the root')),
+  included: v.pipe(v.boolean(), v.description("The root's price covers it")),
+  about: v.pipe(
+    v.picklist(['instruction', 'fact', 'contested']),
+    v.description('What it was asked with; `contested`: nothing new, a second vote alone'),
+  ),
+  text: v.pipe(v.nullable(v.string()), v.description('The instruction or the changed fact')),
+  claim_id: v.pipe(v.nullable(ClaimId), v.description('The claim that the changed fact is about')),
+  claim_ids: v.pipe(v.array(ClaimId), v.description('The claims that are voted on again')),
+  given_before: v.pipe(
+    v.array(v.string()),
+    v.description('Instructions and facts of the refinements that it builds on, oldest first'),
+  ),
+  decision_before: v.pipe(
+    v.nullable(v.string()),
+    v.description('The decision of the result that it starts from'),
+  ),
+});
+
+/** A completed run in which a model that was paid for has no answer; null for any other. */
+const Degraded = v.object({
+  answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
+  paid_for: v.pipe(v.number(), v.description('Models of the panel')),
+  missing: v.array(
+    v.object({
+      seat: SeatId,
+      name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+      why: v.pipe(v.string(), v.description('In words')),
+    }),
+  ),
+  strongest_missing: v.pipe(
+    v.boolean(),
+    v.description('The strongest model of the panel is one of them'),
+  ),
+  refunded: v.pipe(v.number(), v.description('Credits that were returned')),
+});
+export type Degraded = v.InferOutput<typeof Degraded>;
 
 /** A run in full: the fold of its events, and what the stream's `run` snapshot carries. */
 export const Optimization = v.object({
@@ -667,6 +990,7 @@ export const Optimization = v.object({
   context: v.string(),
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
+  files: v.array(v.object({ name: v.string(), text: v.string() })),
   stand_in: v.pipe(
     v.nullable(
       v.object({
@@ -686,12 +1010,24 @@ export const Optimization = v.object({
       v.description('Names of the models, in the order of their seats'),
     ),
   }),
+  refines: v.pipe(v.nullable(Refinement), v.description('Null for a run that refines no other')),
+  refinements: v.pipe(
+    v.array(OptimizationSummary),
+    v.description(
+      'All refinements of this run, or of the run that this one refines; the first one first',
+    ),
+  ),
+  refinable: v.pipe(
+    v.nullable(Refinable),
+    v.description('Whether and at what price it can be refined now; null until it has completed'),
+  ),
   insights_count: v.pipe(
     v.number(),
     v.description('Points of agreement, of disagreement and of uncertainty together'),
   ),
   evolution: Evolution,
   result: v.nullable(RunResult),
+  degraded: v.nullable(Degraded),
   ended_because: v.pipe(
     v.nullable(v.string()),
     v.description('In words, when the run failed or was cancelled'),
@@ -728,6 +1064,26 @@ export const optimizationEndpoints = {
     status: 200,
     reply: EstimateReply,
   },
+  'POST /optimizations/check': {
+    summary: 'Check a question before a run',
+    description:
+      'Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most 8 seconds. When it cannot be checked, the response is `ready` with `skipped`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.',
+    access: 'person',
+    body: CheckRequest,
+    bodyBytes: optimizationLimits.bodyBytes,
+    status: 200,
+    reply: CheckReply,
+    refuses: [402, 403, 409],
+  },
+  'POST /optimizations/files': {
+    summary: 'Read the text of a file',
+    description: `A form (\`multipart/form-data\`) with one file in the field \`file\`: text, Markdown, CSV, PDF or Word (.docx), at most ${optimizationLimits.fileBytes / 1_000_000} MB. Of a PDF the first 200 pages are read. Formulas, scripts, macros and pictures are left out or kept as text. Neither the file nor its text is stored.`,
+    access: 'person',
+    sends: ['multipart/form-data'],
+    status: 200,
+    reply: ReadFileReply,
+    refuses: [413, 415, 503],
+  },
   'GET /optimizations/usage': {
     summary: "This month's runs and the plan's limit",
     description:
@@ -746,7 +1102,7 @@ export const optimizationEndpoints = {
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
     description:
-      'A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
+      'Refinements are not among them: `refinements` says how many a run has, and the run itself lists them. A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
     access: 'person',
     query: RunsQuery,
     isConditional: true,
@@ -758,6 +1114,7 @@ export const optimizationEndpoints = {
     description: 'Stores the question as a draft. No credits are held before it is processed.',
     access: 'person',
     body: CreateOptimizationRequest,
+    bodyBytes: optimizationLimits.bodyBytes,
     status: 201,
     reply: Optimization,
     refuses: [404, 409, 503],
@@ -785,7 +1142,7 @@ export const optimizationEndpoints = {
   'DELETE /optimizations/{id}': {
     summary: 'Delete an ended run or a draft',
     description:
-      'Hides the run; its texts are erased 30 days later. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
+      'Hides the run and its refinements; their texts are erased 30 days later. A refinement is not deleted alone: 409 `part-of-run`. While one is in progress, its run is refused with 409 `running`. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
@@ -802,6 +1159,17 @@ export const optimizationEndpoints = {
     refuses: [409, 503],
     idempotencyKey: 'optional',
   },
+  'PUT /optimizations/{id}/next-steps/{index}': {
+    summary: 'Tick off a next step of a result',
+    description:
+      'Or take the tick back. A repeat changes nothing. A run without a result is refused with 409 `no-result`; a step that it does not have is 404.',
+    access: 'person',
+    path: v.object({ id: RunId, index: StepNumber }),
+    body: TickRequest,
+    status: 200,
+    reply: TickReply,
+    refuses: [409],
+  },
   'POST /optimizations/{id}/process': {
     summary: 'Start a run',
     description: 'Holds the price and starts. A repeat for a run that has started changes nothing.',
@@ -809,6 +1177,17 @@ export const optimizationEndpoints = {
     status: 202,
     reply: Optimization,
     refuses: [402, 403, 409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /optimizations/{id}/refine': {
+    summary: 'Refine a result',
+    description:
+      "Begins a new run that votes again on the decision and on at most 10 claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. `refinable` of the run says beforehand whether it is possible, and the price; 409 `not-refinable` says why not. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.",
+    access: 'person',
+    body: RefineRequest,
+    status: 201,
+    reply: Optimization,
+    refuses: [402, 403, 404, 409, 503],
     idempotencyKey: 'optional',
   },
   'POST /optimizations/{id}/cancel': {

@@ -3,8 +3,9 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { rowsBetween } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { everyModel } from '#services/models/estimate.ts';
-import { isFree, tiers } from '#services/models/offer.ts';
+import { providerClassOf, tiers } from '#services/models/offer.ts';
 import { localContexts } from '#services/models/seating/local-context.ts';
+import type { Written } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { longestRunMs } from '#services/models/strategies.ts';
@@ -18,7 +19,8 @@ import type {
   EstimateRequest,
   Strategy as StrategyReply,
 } from './contract.ts';
-import { describePanel, independenceOf, panelsOf, promptCharacters, versionOf } from './panel.ts';
+import { promptCharacters } from './contract.ts';
+import { describePanel, independenceOf, panelsOf, versionOf } from './panel.ts';
 import type { Panel, PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
@@ -39,7 +41,7 @@ export async function describeStrategies(
   const { catalogue } = dependencies;
   const panelOf = await panelsOf(dependencies);
   return catalogue.strategies.map((strategy) => {
-    const panel = panelOf({ strategy, challengeCharacters: 0, allowSimulated });
+    const panel = panelOf({ strategy, challengeCharacters: 0, filesCharacters: 0, allowSimulated });
     const facts = describePanel(panel, catalogue);
     const names = (role: string) =>
       facts.seats.filter((one) => one.role === role).map((one) => one.name);
@@ -63,6 +65,19 @@ export async function describeStrategies(
   });
 }
 
+/** Credits of the cheapest strategy that is available for such a question; null for none. */
+export async function cheapestPrice(
+  dependencies: PanelDependencies,
+  asked: { challengeCharacters: number; filesCharacters: number; allowSimulated: boolean },
+): Promise<number | null> {
+  const panelOf = await panelsOf(dependencies);
+  const prices = dependencies.catalogue.strategies.toSorted(
+    (one, other) => one.credits - other.credits,
+  );
+  const found = prices.find((strategy) => panelOf({ strategy, ...asked }).unavailable === null);
+  return found?.credits ?? null;
+}
+
 export async function estimate(
   dependencies: PanelDependencies,
   request: EstimateRequest,
@@ -73,6 +88,7 @@ export async function estimate(
   const panel = panelOf({
     strategy,
     challengeCharacters: promptCharacters(request.challengeText, request.contextText),
+    filesCharacters: request.files_characters,
     allowSimulated: request.allow_simulated ?? false,
   });
   return {
@@ -96,12 +112,15 @@ export async function createCommand(
 ): Promise<OptimizationCommand> {
   const { catalogue, sandboxSeed } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
-  const { challenge, context, objectives, constraints } = request;
-  const challengeCharacters = promptCharacters(challenge, context, ...objectives, ...constraints);
+  const { challenge, context, objectives, constraints, files } = request;
+  const written: Written = {
+    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
+  };
   const panelOf = await panelsOf(dependencies);
   const panel = panelOf({
     strategy,
-    challengeCharacters,
+    ...written,
     allowSimulated: request.allow_simulated ?? false,
   });
   if (panel.unavailable !== null)
@@ -121,6 +140,7 @@ export async function createCommand(
     role: one.role,
     family: one.offer.family,
     ...councilModel(one),
+    reviewEffort: one.reviewEffort,
   }));
   await sealer.createDataKey('run', run.runId, run.userId);
   const seal = (field: string, text: string) =>
@@ -131,11 +151,13 @@ export async function createCommand(
       userId: run.userId,
       challengeType: request.challenge_type,
       strategy: strategy.id,
+      strategyVersion: strategy.version,
+      providerClass: providerClassOf(everyModel(panel).map(({ offer }) => offer)),
       price: strategy.credits,
       priceUntil: new Date(run.now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(catalogue, panel, { now: run.now, challengeCharacters }),
+      schedule: scheduleOf(catalogue, panel, { now: run.now, written }),
       seating: {
         substitutions: panel.substitutions,
         independence: independenceOf(panel),
@@ -152,6 +174,7 @@ export async function createCommand(
         context: await seal('context', context),
         objectives: await seal('objectives', JSON.stringify(objectives)),
         constraints: await seal('constraints', JSON.stringify(constraints)),
+        ...(files.length === 0 ? {} : { files: await seal('files', JSON.stringify(files)) }),
       },
     },
   };
@@ -161,10 +184,11 @@ function caseFor({ challenge_type: type, challenge, context }: CreateOptimizatio
   return nearestCase({ type, challenge, context }).case.case;
 }
 
-/** The first sentence, at most 80 characters. */
+/** The sentence that asks, else the first one, at most 80 characters. */
 function titleOf(challenge: string): string {
   const line = challenge.replace(/\s+/g, ' ').trim();
-  const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
+  const sentences = line.match(/.+?(?:[.!?…]+(?=\s|$)|$)/g) ?? [line];
+  const sentence = (sentences.find((one) => one.endsWith('?')) ?? sentences[0] ?? line).trim();
   if (sentence.length <= titleCharacters) return sentence;
   const cut = sentence.slice(0, titleCharacters - 1);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 40)).trimEnd()}…`;
@@ -182,10 +206,10 @@ export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
 function scheduleOf(
   catalogue: Catalogue,
   panel: Panel,
-  { now, challengeCharacters }: { now: number; challengeCharacters: number },
+  { now, written }: { now: number; written: Written },
 ): Schedule {
   const { deadlines, lanes } = panel;
-  const numCtx = localContexts(panel, challengeCharacters);
+  const numCtx = localContexts(panel, written);
   return {
     reviewsPerSeat: panel.reviewsPerSeat,
     extractors: panel.extractors.map(councilModel),
@@ -194,8 +218,11 @@ function scheduleOf(
     minFamilies: panel.minFamilies,
     typicalSeconds: panel.typicalSeconds,
     strongest: strongestSeat(panel),
-    pricesStale: isStale(catalogue, panel, new Date(now).toISOString()),
-    prices: pricesOf(catalogue, panel, now),
+    prices: pricesFrom(
+      catalogue,
+      everyModel(panel).map(({ offer }) => offer.model),
+      now,
+    ),
     maxOutputTokens: panel.strategy.maxOutputTokens,
     ...(Object.keys(numCtx).length === 0 ? {} : { numCtx }),
     ...(Object.keys(lanes).length === 0 ? {} : { lanes }),
@@ -212,15 +239,15 @@ function scheduleOf(
 }
 
 /** All rows that a call of the run can start under: it may start for a day, and then has its time. */
-function pricesOf(
-  { modelOf }: Catalogue,
-  panel: Panel,
+export function pricesFrom(
+  { modelOf }: Pick<Catalogue, 'modelOf'>,
+  models: readonly string[],
   now: number,
 ): Record<string, readonly PriceRow[]> {
   const from = new Date(now).toISOString();
   const to = new Date(now + priceHoldsMs + longestRunMs).toISOString();
   return Object.fromEntries(
-    [...new Set(everyModel(panel).map(({ offer }) => offer.model))].map((model) => [
+    [...new Set(models)].map((model) => [
       model,
       rowsBetween(modelOf(model)?.prices ?? [], from, to),
     ]),
@@ -232,14 +259,6 @@ function strongestSeat({ seats }: Panel): string {
   const strength = ({ offer }: Placed) =>
     tiers.indexOf(offer.tier) * 1e6 + (offer.price?.outputPerMTok ?? 0);
   return seats.reduce((best, one) => (strength(one) > strength(best) ? one : best)).seat;
-}
-
-/** A price that the run's costs need was read long ago, or is missing. */
-function isStale({ staleModels }: Catalogue, panel: Panel, at: string): boolean {
-  const stale = new Set(staleModels(at));
-  return everyModel(panel).some(
-    ({ offer }) => offer.price === null || (stale.has(offer.model) && !isFree(offer)),
-  );
 }
 
 function councilModel({ offer, effort }: Placed): CouncilModel {

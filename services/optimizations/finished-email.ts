@@ -1,4 +1,6 @@
+import { describeResult } from './reading/describe-result.ts';
 import { statusOf } from './reading/describe.ts';
+import { headingWords } from './reading/result-words.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
 import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';
@@ -11,6 +13,8 @@ export type FinishedRun = {
   status: 'completed' | 'failed' | 'cancelled';
   charged: number;
   returned: number;
+  /** The heading of its result, in words; null without a result. */
+  heading: string | null;
   simulated: SimulatedPart;
 };
 
@@ -20,12 +24,15 @@ export function finishedRun(view: RunView): FinishedRun | null {
   if (status === 'pending' || status === 'processing' || !view.settled) return null;
   if (view.title === null || view.hidden) return null;
   const { captured, refunded } = view.settled;
+  // Its heading is counted from the votes: no text of the result is opened for an email.
+  const result = describeResult(view);
   return {
     runId: view.id,
     title: view.title,
     status,
     charged: captured - refunded,
     returned: refunded,
+    heading: result === null ? null : headingWords(result),
     simulated: simulatedPartOf(view),
   };
 }
@@ -34,7 +41,11 @@ export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent
   const { subject, sentence, label } = words[run.status];
   return {
     subject: `${subject}: ${run.title}`,
-    paragraphs: [`“${run.title}” ${sentence}`, creditSentence(run), ...simulatedSentences(run)],
+    paragraphs: [
+      `“${run.title}” ${sentence}${run.heading === null ? '' : ` ${run.heading}.`}`,
+      creditSentence(run),
+      ...simulatedSentences(run),
+    ],
     action: { label, url: `${publicUrl}/optimizations/${run.runId}` },
     closing: [
       'You get this mail because your profile asks for one when an optimization has ended. You can switch it off there.',

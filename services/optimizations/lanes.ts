@@ -109,6 +109,18 @@ export async function readWait(pool: pg.Pool, state: RunState): Promise<number> 
   );
 }
 
+/** Whether a run under way calls models of a provider with lanes. */
+export async function isLaneTaken(pool: pg.Pool, provider: string): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from optimization_list run
+     join stream_snapshot snapshot on snapshot.stream_id = 'optimization-' || run.run_id
+     where run.status = 'processing' and snapshot.state #> '{schedule,lanes}' ? $1
+     limit 1`,
+    [provider],
+  );
+  return rows.length > 0;
+}
+
 /** @throws Problem 503 `busy` when runs that began before would keep this one waiting too long */
 export async function refuseLongWait(pool: pg.Pool, state: RunState): Promise<void> {
   if (!('schedule' in state)) return;

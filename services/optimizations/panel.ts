@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { everyModel } from '#services/models/estimate.ts';
+import { providerClassOf } from '#services/models/offer.ts';
+import type { Offer } from '#services/models/offer.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { seat } from '#services/models/seating.ts';
 import type { Seating } from '#services/models/seating.ts';
+import type { Written } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import { cardSentence, independenceSentence } from '#services/models/seating/words.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { waitingFor } from '#services/models/waiting.ts';
 import type { Deadlines, Lanes } from '#services/models/waiting.ts';
 import type { PanelFacts } from './contract.ts';
+import type { ReadDurations } from './durations.ts';
 import type { ReadLanes } from './lanes.ts';
 import { callsByStage } from './run/lanes.ts';
 
@@ -20,6 +24,7 @@ export type PanelDependencies = {
   catalogue: Catalogue;
   registry: Pick<ModelRegistry, 'offers' | 'hasRealModels'>;
   readLanes: ReadLanes;
+  readDurations: ReadDurations;
   isLocal: boolean;
   /** Whether a model may stand in for a wanted one. */
   substituteModels: boolean;
@@ -27,51 +32,90 @@ export type PanelDependencies = {
   creditUsd: number;
 };
 
-type Asked = {
+type Asked = Written & {
   strategy: Strategy;
-  /** Of everything that the person wrote. */
-  challengeCharacters: number;
   allowSimulated: boolean;
 };
 
 export type Panel = Seating & {
   strategy: Strategy;
   deadlines: Deadlines;
-  /** What a run usually takes. */
+  /** What a run usually takes: measured, else by design. */
   typicalSeconds: number;
+  /** Seconds, once enough runs of its kind were completed here. */
+  duration: PanelFacts['duration'];
   /** Of the providers that answer few calls at a time. */
   lanes: Lanes;
 };
 
-/**
- * Once a real model is connected, real models alone are seated, unless the user allows simulated ones
- * beside them. One list of offers serves all strategies of a call.
- */
+/** One list of offers serves all strategies of a call. */
 export async function panelsOf({
   catalogue,
   registry,
   readLanes,
+  readDurations,
   isLocal,
   substituteModels,
   creditUsd,
 }: PanelDependencies): Promise<(asked: Asked) => Panel> {
   const offers = await registry.offers();
   const lanes = await readLanes([...new Set(offers.map(({ provider }) => provider))]);
-  const real = offers.filter(({ simulated }) => !simulated);
-  const mayBeSimulated = (allowed: boolean) => isLocal && (allowed || !registry.hasRealModels);
-  return ({ strategy, challengeCharacters, allowSimulated }) => {
-    const offered = mayBeSimulated(allowSimulated) ? offers : real;
+  const durations = await readDurations();
+  return ({ strategy, challengeCharacters, filesCharacters, allowSimulated }) => {
+    const offered = offersFor({ registry, isLocal }, offers, allowSimulated);
     const seating = seat(strategy, offered, catalogue.modelOf, {
       substitute: substituteModels,
       challengeCharacters,
+      filesCharacters,
       packagePrice: creditUsd,
       lifted: isLocal ? { seats: true, price: true } : strategy.lifted,
     });
-    return withWaiting(strategy, seating, lanes);
+    const waiting = withWaiting(strategy, seating, lanes);
+    const duration = durationOf(waiting, durations);
+    return { ...waiting, duration, typicalSeconds: duration?.p50 ?? waiting.typicalSeconds };
   };
 }
 
-function withWaiting(strategy: Strategy, seating: Seating, lanes: Lanes): Panel {
+/**
+ * Once a real model is connected, real models alone are used, unless the user allows simulated ones
+ * beside them.
+ */
+export function offersFor(
+  {
+    registry,
+    isLocal,
+  }: Pick<PanelDependencies, 'isLocal'> & {
+    registry: Pick<ModelRegistry, 'hasRealModels'>;
+  },
+  offers: readonly Offer[],
+  allowSimulated: boolean,
+): readonly Offer[] {
+  return isLocal && (allowSimulated || !registry.hasRealModels)
+    ? offers
+    : offers.filter(({ simulated }) => !simulated);
+}
+
+/** Of the runs with the same version of the strategy and the same kind of providers. */
+function durationOf(
+  panel: Omit<Panel, 'duration'>,
+  durations: Awaited<ReturnType<ReadDurations>>,
+): Panel['duration'] {
+  const { id, version } = panel.strategy;
+  const offers = everyModel(panel).map(({ offer }) => offer);
+  const providerClass = providerClassOf(offers);
+  const simulated = panel.seats.some(({ offer }) => offer.simulated);
+  const found = durations.find(
+    (one) =>
+      one.strategy === id &&
+      one.version === version &&
+      one.providerClass === providerClass &&
+      one.simulated === simulated,
+  );
+  if (found === undefined) return null;
+  return { p50: Math.round(found.p50), p90: Math.round(found.p90), runs: found.runs };
+}
+
+function withWaiting(strategy: Strategy, seating: Seating, lanes: Lanes): Omit<Panel, 'duration'> {
   const called = new Set(everyModel(seating).map(({ offer }) => offer.provider));
   const own = Object.fromEntries(Object.entries(lanes).filter(([name]) => called.has(name)));
   const waiting = waitingFor(strategy.deadlines, callsByStage(calledModels(seating)), own);
@@ -98,17 +142,6 @@ function calledModels({ seats, extractors, synthesizers, verifiers }: Seating) {
     verifiers: verifiers.map((pair) => pair.map(called)),
   };
 }
-
-/** The characters of everything that the person wrote, in writing of which four make about a token. */
-export function promptCharacters(...texts: readonly string[]): number {
-  const text = texts.join('');
-  const dense = text.match(denseWriting)?.length ?? 0;
-  return text.length + (charactersPerToken - 1) * dense;
-}
-
-/** Writing of which a character is about a token. */
-const denseWriting = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]/gu;
-const charactersPerToken = 4;
 
 /** Of the catalogue and of who sits: what a person agrees to with an estimate. */
 export function versionOf({ version }: Catalogue, panel: Panel): string {
@@ -144,6 +177,7 @@ export function describePanel(panel: Panel, catalogue: Catalogue): PanelFacts {
   return {
     seats,
     typical_seconds: panel.typicalSeconds,
+    duration: panel.duration,
     available: unavailable === null,
     unavailable: unavailable?.reason ?? null,
     missing: (unavailable?.missing ?? []).map(nameOf),
@@ -169,7 +203,7 @@ export function panelSentence(panel: Panel): string {
 export async function usualPanels(dependencies: PanelDependencies): Promise<Panel[]> {
   const panelOf = await panelsOf(dependencies);
   return dependencies.catalogue.strategies.map((strategy) =>
-    panelOf({ strategy, challengeCharacters: 2000, allowSimulated: false }),
+    panelOf({ strategy, challengeCharacters: 2000, filesCharacters: 0, allowSimulated: false }),
   );
 }
 

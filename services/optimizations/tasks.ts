@@ -11,10 +11,13 @@ import { createCallModel } from './call-task.ts';
 import type { CallDependencies } from './call-task.ts';
 import { actor, isoNow, issue, settleRun, startRun } from './commands.ts';
 import { finishedEmail, finishedRun } from './finished-email.ts';
+import { forgetTicks } from './reading/next-steps.ts';
 import type { ReadState } from './reading/read-run.ts';
 import { titleAndQuestion } from './reading/view.ts';
 import { deadlineLength, forgottenFrom, isLate } from './run/deadlines.ts';
 import { forgetJob, settleJob } from './run/reactions.ts';
+import { stageOf } from './run/slots.ts';
+import type { Stage } from './run/slots.ts';
 import { isOpen } from './run/state.ts';
 
 /**
@@ -117,6 +120,7 @@ async function forgetRun(
   if (rowCount === 0) return;
   // Before the key is erased: a process that dies in between records it twice rather than never.
   await audit({ actor, action: 'run.forgotten', subject: runId, userId: state.userId });
+  await forgetTicks(pool, runId);
   await sealer.eraseKey(runId);
 }
 
@@ -131,9 +135,31 @@ async function stageDeadline(
   const { runId, stage, kind } = payload;
   const key = `${runId}:${stage}:${kind}`;
   if (await rearmed(dependencies, 'stage-deadline', key, payload)) return;
+  if (kind === 'soft' && (await isBeingWritten(dependencies.pool, runId, stage))) {
+    const dueAt = new Date(dependencies.clock() + writtenWithinMs).toISOString();
+    await addJob(dependencies.pool, {
+      task: 'stage-deadline',
+      payload: { ...payload, dueAt },
+      key,
+      runAt: dueAt,
+    });
+    return;
+  }
   const now = isoNow(dependencies);
   await issue(dependencies, runId, { type: 'Deadline', stage, kind, now }, [stage, kind]);
 }
+
+/** Whether the text of an open call of the stage has grown lately: a model in mid-answer is waited for. */
+async function isBeingWritten(pool: pg.Pool, runId: string, stage: Stage): Promise<boolean> {
+  const { rows } = await pool.query<{ slot: string }>(
+    `select slot from live_text
+     where run_id = $1 and changed > clock_timestamp() - make_interval(secs => $2)`,
+    [runId, writtenWithinMs / 1000],
+  );
+  return rows.some(({ slot }) => stageOf(slot) === stage);
+}
+
+const writtenWithinMs = 10_000;
 
 async function runDeadline(
   dependencies: OptimizationDependencies,

@@ -132,6 +132,8 @@ export type Endpoint = {
   query?: Schema;
   /** JSON; an endpoint without it takes `{}` or nothing. */
   body?: Schema;
+  /** The most bytes of the body; without it what every call may send. */
+  bodyBytes?: number;
   /** Media types of a body that the handler reads itself. */
   sends?: readonly string[];
   /** Of a successful response. */

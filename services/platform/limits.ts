@@ -78,6 +78,16 @@ export const rateLimits = {
   recipes: { production: [120, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   /** Pictures that one user uploads; each is decoded. */
   avatars: { production: [30, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
+  /** Questions that one user has checked; each is a model call that we pay for. */
+  checks: { production: [20, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
+  'checks-day': {
+    production: [60, 86_400],
+    local: [3_000, 86_400],
+    store: 'postgres',
+    isAudited: false,
+  },
+  /** Files that one user has read for a question; each takes a process. */
+  files: { production: [30, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   runs: { production: [20, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Everything of one address that is not under /api: pages, their files, the viewer of the description. */
   pages: { production: [1_200, 60], local: [12_000, 60], store: 'memory', isAudited: false },

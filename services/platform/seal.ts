@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
@@ -32,6 +32,13 @@ export type Sealer = {
   seal(keyId: string, context: SealContext, text: string): Promise<string>;
   /** @throws IntegrityError when the text, its place or its key differs from what was sealed. */
   open(sealed: string, context: SealContext): Promise<Opened>;
+  /**
+   * HMAC-SHA-256 of the text under a subkey of the data key, 64 hex digits: it proves later what the text
+   * was, and without the key it allows no guessing of it.
+   *
+   * @throws ErasedKeyError when the key was deleted or never created.
+   */
+  mac(keyId: string, text: string): Promise<string>;
   /** Deletes the key for ever and records that, in one statement. Other processes follow in seconds. */
   eraseKey(keyId: string): Promise<void>;
   /** The same with all keys of a user, who then gets no new ones. */
@@ -116,6 +123,13 @@ export function createSealer(options: SealerOptions): Sealer {
       return { text: decrypt(key, box, associatedData(context)).toString('utf8') };
     },
 
+    async mac(keyId, text) {
+      const key = await keys.get(keyId);
+      if (key === null) throw new ErasedKeyError(`The key ${keyId} was erased`);
+      const subkey = Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength));
+      return createHmac('sha256', subkey).update(text, 'utf8').digest('hex');
+    },
+
     async eraseKey(keyId) {
       await pool.query(
         `with erased as (
@@ -179,6 +193,8 @@ const version = 'v1';
 const keyLength = 32;
 const nonceLength = 12;
 const tagLength = 16;
+/** Binds the subkey to its one use. */
+const macInfo = 'sevenfold mac v1';
 
 function encrypt(key: Buffer, plain: Buffer, associated: string): Buffer {
   const nonce = randomBytes(nonceLength);

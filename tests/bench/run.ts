@@ -9,6 +9,7 @@ import { createLog } from '#services/platform/process/log.ts';
 import { benchCalls } from './calls.ts';
 import { benchCommands } from './commands.ts';
 import { benchIdentity } from './identity.ts';
+import { benchPanels } from './panels.ts';
 import { benchReaders } from './readers.ts';
 import { benchRuns } from './runs.ts';
 import { benchStreams } from './streams.ts';
@@ -61,6 +62,7 @@ try {
     identity: async () => benchIdentity({ appUrl, log, logins: quick ? 20 : 200 }),
     commands: async () =>
       benchCommands({ ...shared, durationMs: quick ? 300 : 3000, countFlushes: !quick }),
+    panels: () => benchPanels(quick ? { panels: 400 } : {}),
     text: () => benchText({ rounds: quick ? 1 : 5 }),
     readers: async () => benchReaders({ ...shared, events: quick ? 50_000 : 500_000 }),
   };

@@ -89,6 +89,14 @@ test('models list shows a place and a price for each model, and the variables of
   expect(models.map(({ provider }) => provider)).toEqual(models.map(() => 'openrouter'));
 });
 
+test('models list says when a price was read more than 30 days ago', async () => {
+  const [row] = catalogue.modelOf('gpt-6-luna')!.prices;
+  const file = freshlyRead({ 'gpt-6-luna': { prices: [{ ...row, readOn: '2026-01-05' }] } });
+  const { out } = await run(['list'], { ...router, MODELS_FILE: file });
+  expect(out).toMatch(/^gpt-6-luna .*\$0\.1 \/ \$0\.5, read on 2026-01-05/m);
+  expect(out.match(/read on/g)).toHaveLength(1);
+});
+
 test('models list of a strategy names each seat with the reason of its substitution', async () => {
   const { code, out } = await run(['list', 'fast'], { OPENAI_API_KEY: 'sk-very-secret' });
   expect(code).toBe(0);

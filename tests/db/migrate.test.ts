@@ -219,13 +219,15 @@ test('a migration that was edited after it had been applied is refused', async (
 
 test('a database that began with another migration is refused before anything changes', async () => {
   const { ownerPool } = database;
-  await ownerPool.query("update migration set name = '0001-foundation.sql'");
+  const rename = async (from: string, to: string) =>
+    ownerPool.query('update migration set name = $2 where name = $1', [from, to]);
+  await rename('0001-sevenfold.sql', '0001-foundation.sql');
   const before = await catalogue();
   const refused = migrate(options());
   await expect(refused).rejects.toThrow(MigrationError);
   await expect(refused).rejects.toThrow(/DATA_DIR to a new folder.* npm run cli -- data reset$/);
   expect(await catalogue()).toEqual(before);
-  await ownerPool.query("update migration set name = '0001-sevenfold.sql'");
+  await rename('0001-foundation.sql', '0001-sevenfold.sql');
 });
 
 test('a database of a later version is logged and left as it is', async () => {

@@ -69,6 +69,10 @@ describe('the main job', () => {
     await page.getByLabel('Context').fill('Two hundred customers, half of them pay monthly.');
     await page.getByRole('radio', { name: /^Balanced/ }).check();
     await page.getByRole('button', { name: 'Start Optimization' }).click();
+    await page.getByText('3 facts would help the models', { exact: true }).waitFor();
+    await page.locator('[name="answer-1"]').fill('$19 a month');
+    await page.getByRole('button', { name: 'Add answers' }).click();
+    await page.getByRole('button', { name: 'Start Optimization' }).click();
 
     await page.waitForURL('**/evolution-chamber?id=opt_*');
     await page
@@ -121,7 +125,7 @@ describe('the main job', () => {
     await page.goto(`${application.url}/optimization`);
     await page
       .getByLabel(/What business challenge are you facing/)
-      .fill('Hire a cook or a waiter?');
+      .fill('Hire a cook or 2 waiters?');
     await page.getByRole('radio', { name: /^Fast/ }).check();
     await page.getByRole('button', { name: 'Start Optimization' }).click();
     await page.waitForURL('**/evolution-chamber?id=opt_*');
@@ -154,7 +158,7 @@ describe('a new user', () => {
     await page.goto(`${application.url}/optimization`);
     await page
       .getByLabel(/What business challenge are you facing/)
-      .fill('Rent a shop for December, or sell at the market?');
+      .fill('Rent a shop for 3 months, or sell at the market?');
     await page.getByRole('radio', { name: /^Balanced/ }).check();
     await page.getByText(/You need 14 credits to run this optimization/).waitFor();
     await page.getByRole('link', { name: 'Buy More Credits' }).click();

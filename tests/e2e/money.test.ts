@@ -175,7 +175,9 @@ async function run(page: Page, strategy: RegExp): Promise<string> {
     .getByRole('link', { name: /^(?:Start Optimizing|New Optimization)$/ })
     .first()
     .click();
-  await page.getByLabel(/What business challenge/).fill('Rent a shop, or sell at the market?');
+  await page
+    .getByLabel(/What business challenge/)
+    .fill('Rent a shop for 2 years, or sell at the market?');
   await page.getByRole('radio', { name: strategy }).check();
   await page.getByRole('button', { name: 'Start Optimization' }).click();
   await page.waitForURL('**/evolution-chamber?id=opt_*');

@@ -149,6 +149,7 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
   await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
   await here.getByRole('radio', { name: /^Fast/ }).check();
   await here.getByRole('button', { name: 'Start Optimization' }).click();
+  await here.getByRole('button', { name: 'Start anyway' }).click();
   await here.waitForURL('**/evolution-chamber?id=opt_*');
 }, 60_000);
 

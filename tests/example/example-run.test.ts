@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { Optimization } from '#services/optimizations/contract.ts';
-import { draftTexts } from '#services/optimizations/prompts/draft.ts';
+import { statementsOf } from '#services/optimizations/prompts/draft.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { occurredAt, openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import {
@@ -108,12 +108,15 @@ describe('the example run', () => {
     const now = Date.parse(example.recordedAt);
     const described = views.map((view, index) => describeRun(view, now + (times[index] ?? 0)));
     for (const each of described) v.parse(Optimization, each);
+    expect(described.at(-1)?.result?.flaws.map(({ reply }) => reply)).toEqual([
+      expect.stringMatching(/.{20}/),
+    ]);
     expect(described.at(-1)).toMatchObject({
       status: 'completed',
       progress: 100,
       simulated_seats: 7,
       stand_in: { title: prepared.question.title, exact: true },
-      result: { heading: 'recommendation', verified: 'two' },
+      result: { heading: 'recommendation', votes_for: 5, votes_total: 7, verified: 'two' },
     });
   });
 
@@ -138,7 +141,11 @@ describe('the example run', () => {
     ]);
     for (const { text } of draft?.sections.flatMap(({ blocks }) => blocks) ?? [])
       expect(known).toContain(text);
-    expect(draftTexts(draft!).join(' ')).not.toContain('…');
+    expect(
+      statementsOf(draft!)
+        .map(({ text }) => text)
+        .join(' '),
+    ).not.toContain('…');
   });
 
   it('the example run is at most 25 kB when compressed', () => {

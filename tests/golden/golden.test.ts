@@ -13,7 +13,8 @@ import { evolve as evolveRun, initialState as noRun } from '#services/optimizati
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { applyPatch, beginView, patchOf } from '#services/optimizations/reading/view.ts';
-import type { RunView } from '#services/optimizations/reading/view.ts';
+import type { EventTexts, RunView } from '#services/optimizations/reading/view.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { verifyChain } from '#db/chain.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
@@ -102,6 +103,38 @@ test('the scores of a stored run are counted again with the metric that it names
   expect({ scores: counted.scores, inputs: counted.inputs }).toEqual({ scores, inputs });
   expect(countReviews(before).scores.metricVersion).toBe('agreement_v2');
 });
+
+test('the recommendation of a run of v0.1 reads as it did, its steps without dates', () => {
+  const draft = {
+    decision: 'Raise the price once.',
+    option_id: 'o1',
+    sections: [{ heading: 'Why', blocks: [{ text: 'It pays.', claim_ids: ['c1'] }] }],
+    next_steps: [{ text: 'Announce it.', claim_ids: ['c1'] }],
+    dissent: [],
+    uncertainties: [],
+  };
+  const [first, ...rest] = events('run-completed-1')
+    .map(runEventOf)
+    .map((event) => patchOf('opt_golden', event, textsOf(event, draft), '2026-11-20'));
+  const view = rest.reduce<RunView>(
+    (before, patch, index) => applyPatch(before, patch, index + 2),
+    beginView(first ?? {}),
+  );
+  const { option_id: option, flaws, options, tie_break, ...result } = describeRun(view, 0).result!;
+  expect(result).toMatchObject({
+    heading: 'recommendation',
+    decision: 'Raise the price once.',
+    next_steps: [{ action: 'Announce it.', owner: 'you', by_days: null, measure: '', stop_if: '' }],
+    seat: null,
+  });
+  expect([flaws, options, tie_break]).toEqual([[], [], null]);
+  expect(view.scores?.decision.votes[option ?? '']?.length).toBe(result.votes_for);
+});
+
+function textsOf(event: OptimizationEvent, draft: object): EventTexts {
+  const isDraft = event.type === 'CallSucceeded' && event.data.outcome.kind === 'draft';
+  return isDraft ? { reply: JSON.stringify(draft) } : {};
+}
 
 let database: TestDatabase;
 beforeAll(async () => {

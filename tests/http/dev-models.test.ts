@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
+import type { ModelEntry } from '#services/models/catalogue/model-entry.ts';
 import { refusedKey, startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import { createTestApp } from '#tests/support/app.ts';
@@ -38,6 +42,24 @@ test('without a key the page says that all models are simulated, and what each k
   expect(shown).toContain('OpenRouter: OPENROUTER_API_KEY=…');
   const [, router = ''] = /OPENROUTER_API_KEY=…(.*?)(?: [A-Z]\w+: |Lines go)/.exec(shown) ?? [];
   expect(router.match(/All 7 seats as designed|All (?:8|12) seats as designed/g)).toHaveLength(8);
+});
+
+test('prices that were read more than 30 days ago are named without a check', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sevenfold-dev-models-'));
+  const file = join(folder, 'models.json');
+  const [first, ...rest] = loadCatalogue(null).models;
+  const readOn = (entry: ModelEntry, day: string) => ({
+    id: entry.id,
+    prices: entry.prices.map((row) => ({ ...row, readOn: day })),
+  });
+  const today = new Date().toISOString().slice(0, 10);
+  const models = [readOn(first!, '2026-01-05'), ...rest.map((entry) => readOn(entry, today))];
+  writeFileSync(file, JSON.stringify({ models }));
+  const open = await appWith({ MODELS_FILE: file });
+  rmSync(folder, { recursive: true });
+  expect(await words(await open('/dev/models'))).toContain(
+    `Read more than 30 days ago, or ended: ${first!.id}.`,
+  );
 });
 
 test('a check runs when it is asked for, and the page keeps what it said', async () => {

@@ -139,6 +139,7 @@ describe('the email about a run', () => {
     status: 'completed',
     charged: 14,
     returned: 0,
+    heading: null,
     simulated: { seats: 7, simulatedSeats: 0, standIn: null },
   } as const;
   const standIn = {
@@ -151,6 +152,9 @@ describe('the email about a run', () => {
 
   test('the email about a run says how the run ended', () => {
     expect(words({}).subject).toBe('Your optimization is complete: Buy?');
+    expect(words({ heading: 'Recommended by 5 of 7 models' }).paragraphs[0]).toBe(
+      '“Buy?” is complete. Recommended by 5 of 7 models.',
+    );
     expect(words({ status: 'failed' }).subject).toBe('Your optimization has failed: Buy?');
     expect(words({ status: 'cancelled' }).paragraphs[0]).toBe('“Buy?” was cancelled.');
     expect(words({}).action).toEqual({

@@ -44,9 +44,9 @@ async function past(calls: Calls): Promise<void> {
   await app.database.ownerPool.query(
     `insert into optimization_list (run_id, user_id, status, stage, answered, missing_seats, strategy,
        challenge_type, price, unpriced_calls, seats, simulated_seats, title, challenge, created_at,
-       started_at, hidden, version)
+       started_at, renamed, hidden, version)
      select 'opt_' || $1 || number, 'usr_past', 'completed', 'closed', 7, 0, 'balanced', 'other', 14, 0,
-       7, $3, '', '', $4, $4, false, 20
+       7, $3, '', '', $4, $4, false, false, 20
      from generate_series(1, $2) number`,
     [name, runs, simulated ? 7 : 0, startedAt],
   );

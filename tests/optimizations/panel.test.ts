@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
+import type { RunDurations } from '#projections/optimization-list.ts';
 import type { Offer } from '#services/models/offer.ts';
-import {
-  describePanel,
-  panelsOf,
-  promptCharacters,
-  versionOf,
-} from '#services/optimizations/panel.ts';
+import { promptCharacters } from '#services/optimizations/contract.ts';
+import { describePanel, panelsOf, versionOf } from '#services/optimizations/panel.ts';
 import { catalogue, offersOf } from '#tests/models/seating/offers.ts';
 
 const strategy = catalogue.strategyOf('fast')!;
@@ -16,16 +13,21 @@ const mixed = everything.map((offer) => ({ ...offer, simulated: !isReal(offer) }
 async function panel(
   offers: readonly Offer[],
   { allowSimulated = false, isLocal = true, hasRealModels = true } = {},
+  durations: readonly RunDurations[] = [],
 ) {
   const panelOf = await panelsOf({
     catalogue,
     registry: { offers: async () => offers, hasRealModels },
     readLanes: async () => ({}),
+    readDurations: async () => durations,
     isLocal,
     substituteModels: true,
     creditUsd: 0.375,
   });
-  return describePanel(panelOf({ strategy, challengeCharacters: 0, allowSimulated }), catalogue);
+  return describePanel(
+    panelOf({ strategy, challengeCharacters: 0, filesCharacters: 0, allowSimulated }),
+    catalogue,
+  );
 }
 
 test('once a real model is connected, simulated ones are seated only when the user allows it', async () => {
@@ -39,6 +41,28 @@ test('once a real model is connected, simulated ones are seated only when the us
     summary: 'All 7 seats as designed',
   });
   expect((await panel(mixed, { allowSimulated: true, isLocal: false })).simulated).toBe(false);
+});
+
+test.each([
+  ['of its own kind', {}, { p50: 118, p90: 231, runs: 24 }],
+  ['of another version', { version: strategy.version - 1 }, null],
+  ['of vendors, while a router answers,', { providerClass: 'vendor' as const }, null],
+  ['of simulated models', { simulated: true }, null],
+])('a panel has the measured duration %s or none: %j, %j', async (_of, change, duration) => {
+  const measured = {
+    strategy: strategy.id,
+    version: strategy.version,
+    providerClass: 'router' as const,
+    simulated: false,
+    p50: 118.4,
+    p90: 230.6,
+    runs: 24,
+    ...change,
+  };
+  expect(await panel(everything, {}, [measured])).toMatchObject({
+    duration,
+    typical_seconds: duration?.p50 ?? strategy.typicalSeconds,
+  });
 });
 
 test('the simulator does not stand in for a connected provider that does not answer', async () => {
@@ -63,13 +87,14 @@ test('the version of an estimate changes with a seat, and with nothing else that
       catalogue,
       registry: { offers: async () => offers, hasRealModels: true },
       readLanes: async () => ({}),
+      readDurations: async () => [],
       isLocal: true,
       substituteModels: true,
       creditUsd: 0.375,
     });
     return versionOf(
       catalogue,
-      panelOf({ strategy, challengeCharacters: 0, allowSimulated: false }),
+      panelOf({ strategy, challengeCharacters: 0, filesCharacters: 0, allowSimulated: false }),
     );
   };
   const wanted = new Set(strategy.panel.map(({ model }) => model));

@@ -25,7 +25,8 @@ test('a run whose models are all sloppy completes as designed in nine of ten see
   const designed = runs.filter(
     ({ status, result, models, credits }) =>
       status === 'completed' &&
-      result?.heading === 'recommendation' &&
+      result !== null &&
+      result.heading !== 'best_single_answer' &&
       credits.refunded === 0 &&
       models.every((model) => model.status === 'completed'),
   );

@@ -92,6 +92,18 @@ test('an erased key leaves its texts erased and seals no new ones', async () => 
   expect(rows).toEqual([{ kind: 'run', user_id: 'usr_1' }]);
 });
 
+test('the code of a text changes with each character and with the key, and ends with the key', async () => {
+  const [keyId, other] = [await newKey(), await newKey()];
+  const code = await sealer.mac(keyId, 'Should we open a second shop?');
+  expect(code).toMatch(/^[0-9a-f]{64}$/);
+  const fresh = createSealer({ dataKeys: [master], pool: database.pool });
+  expect(await fresh.mac(keyId, 'Should we open a second shop?')).toBe(code);
+  expect(await sealer.mac(keyId, 'Should we open a second shop!')).not.toBe(code);
+  expect(await sealer.mac(other, 'Should we open a second shop?')).not.toBe(code);
+  await sealer.eraseKey(keyId);
+  await expect(sealer.mac(keyId, 'Should we open a second shop?')).rejects.toThrow(ErasedKeyError);
+});
+
 test('another process drops an erased key when its copy has aged', async () => {
   const other = createSealer({
     dataKeys: [master],

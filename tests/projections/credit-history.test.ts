@@ -205,8 +205,8 @@ describe('histories', () => {
     ])
       await db.ownerPool.query(
         `insert into optimization_list (run_id, user_id, status, stage, answered, missing_seats,
-           strategy, challenge_type, price, unpriced_calls, seats, simulated_seats, title, challenge, created_at, hidden, version)
-         values ($1, $2, 'processing', 'opinions', 0, 0, 'reasoning-focused', 'other', 5, 0, 7, 0, '', '', '', false, 1)`,
+           strategy, challenge_type, price, unpriced_calls, seats, simulated_seats, title, challenge, created_at, renamed, hidden, version)
+         values ($1, $2, 'processing', 'opinions', 0, 0, 'reasoning-focused', 'other', 5, 0, 7, 0, '', '', '', false, false, 1)`,
         [run, owner],
       );
     await send(

@@ -1,6 +1,6 @@
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { findsInjection, scrubOf } from '#services/optimizations/prompts/scrub.ts';
-import { numbersNotIn } from '#services/optimizations/prompts/draft.ts';
+import { numbersNotIn } from '#services/optimizations/prompts/numbers.ts';
 import { optionsOf } from '#services/sandbox/models/cases.ts';
 import type { CaseClaim, CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
 
@@ -14,6 +14,8 @@ const scrub = scrubOf(
 
 /** Every fault of a prepared case, as "where: what". */
 export function faultsOf(prepared: PreparedCase): string[] {
+  const { claims, question } = prepared;
+  const asked = [question.challenge, question.context];
   const faults: string[] = [];
   const texts: Placed[] = [];
   const check: Check = {
@@ -26,11 +28,10 @@ export function faultsOf(prepared: PreparedCase): string[] {
       if (findsInjection(text)) check.fault(where, `it seems to address reviewers: ${text}`);
     },
     numbers(where, text, sources) {
-      for (const number of numbersNotIn([text], sources))
+      for (const number of numbersNotIn([{ text, isStep: false }], sources, asked))
         check.fault(where, `${number} is not in its sources: ${text}`);
     },
   };
-  const { claims, question } = prepared;
   if (claims.length < 12 || claims.length > 16) check.fault('claims', 'not 12 to 16');
   if (question.title.length > 70) check.fault('title', 'over 70 characters');
   for (const claim of claims) checkClaim(prepared, claim, check);

@@ -2,6 +2,7 @@ import { checkDraft } from '#services/optimizations/prompts/draft.ts';
 import type { DraftCheckResult } from '#services/optimizations/prompts/draft.ts';
 import { scrubOf } from '#services/optimizations/prompts/scrub.ts';
 import {
+  draftAsText,
   draftPrompt,
   ledgerPrompt,
   opinionPrompt,
@@ -23,6 +24,7 @@ import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import type { CheckedLedger, CheckedReview } from '#services/optimizations/prompts/reply-checks.ts';
 import type { Checked, Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { computeScores } from '#services/optimizations/council/council.ts';
+import { votedOption } from '#services/optimizations/council/verdict.ts';
 import type { Ballot, Scores, Seat } from '#services/optimizations/run/events.ts';
 import { reviewAssignments, reviewOffsets } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, simulatedRunSeed } from '#services/platform/seeded.ts';
@@ -194,6 +196,16 @@ export function simulate(
     unsure: scores.claims[id]?.unsure.length ?? 0,
   }));
   const consensusIds = [...scores.consensus];
+  const flaws = (scores.flaws ?? []).map(({ id, aboutSeat, reviewers }) => ({
+    id,
+    texts: reviewers.flatMap((reviewer) => {
+      const bySeat = seatsByLabel(labelSeed, reviewer, assigned[reviewer] ?? []);
+      return (reviews[order.indexOf(reviewer)]?.fatalFlaws ?? []).flatMap(({ label, text }) =>
+        bySeat.get(label) === aboutSeat ? [text] : [],
+      );
+    }),
+  }));
+  const optionId = votedOption(scores) ?? '';
   const contestedIds = scores.disagreements
     .map(({ about }) => about)
     .filter((about) => about !== 'decision');
@@ -201,6 +213,10 @@ export function simulate(
     draftPrompt(
       asked,
       {
+        decision: { optionId, heading: headingOf(scores) },
+        flaws,
+        critiques: [],
+        reasons: [],
         claims,
         options: ledger.options.map((option) => ({
           ...option,
@@ -218,12 +234,17 @@ export function simulate(
   const draft = must(parseReply('draft', ask('draft.1', synthesizers[0].model, prompt)));
   const checks = checkDraft(draft, {
     claimIds: claims.map(({ id }) => id),
-    optionIds: ledger.options.map(({ id }) => id),
+    optionId,
+    flawIds: flaws.map(({ id }) => id),
     consensusIds,
     disagreementIds: contestedIds,
     minorityIds: [],
-    // Nothing of the question: so the numbers hold for any.
-    corpus: [...claims.map(({ text }) => text), ...ledger.options.map(({ text }) => text)],
+    question: [asked.challenge, asked.context, ...asked.objectives, ...asked.constraints],
+    corpus: [
+      ...claims.map(({ text }) => text),
+      ...ledger.options.map(({ text }) => text),
+      ...flaws.flatMap(({ texts: all }) => all),
+    ],
   });
   const consensus = claims.filter(({ id }) => consensusIds.includes(id));
   const { contradicts } = checkVerification(
@@ -236,6 +257,7 @@ export function simulate(
       ),
     ),
     consensusIds,
+    draftAsText(draft),
   );
   return {
     seats,
@@ -270,6 +292,11 @@ export function challenge(text: string, more: Partial<Challenge> = {}): Challeng
   };
 }
 
+function headingOf({ verdict }: Scores): 'recommendation' | 'no_majority' | 'undecidable' {
+  const heading = verdict?.heading ?? 'recommendation';
+  return heading === 'best_single_answer' ? 'recommendation' : heading;
+}
+
 function ballotOf(review: CheckedReview | undefined, seatOf: ReadonlyMap<string, string>): Ballot {
   if (review === undefined) throw new Error('A review is missing.');
   const seat = (label: string) => seatOf.get(label) ?? '';
@@ -285,7 +312,7 @@ function ballotOf(review: CheckedReview | undefined, seatOf: ReadonlyMap<string,
     },
     suspects: review.suspects.map(seat),
     scoresContradict: review.scoresContradict,
-    fatalFlaws: {},
+    fatalFlaws: Object.fromEntries(review.fatalFlaws.map(({ label }) => [seat(label), 1])),
   };
 }
 

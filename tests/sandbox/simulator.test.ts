@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import { draftTexts } from '#services/optimizations/prompts/draft.ts';
+import { statementsOf } from '#services/optimizations/prompts/draft.ts';
 import {
   ledgerPrompt,
   opinionPrompt,
@@ -54,7 +54,7 @@ function problemsOf(prepared: PreparedCase, run: SimulatedRun): string[] {
       critique,
       ...fatalFlaws.map((f) => f.text),
     ]),
-    ...draftTexts(run.draft),
+    ...statementsOf(run.draft).map(({ text }) => text),
   ];
   const whys = new Set(prepared.claims.map(({ why }) => why));
   const found: [boolean, string][] = [
@@ -72,7 +72,16 @@ function problemsOf(prepared: PreparedCase, run: SimulatedRun): string[] {
     ],
     [shown.some((text) => signFaults(text).length > 0), 'a text has a fault in its signs'],
     [answers.some((text) => hasRepeats(sentencesIn(text))), 'an answer repeats a sentence'],
-    [hasRepeats(sentencesIn(draftTexts(run.draft).join(' '))), 'the draft repeats a sentence'],
+    [
+      hasRepeats(
+        sentencesIn(
+          statementsOf(run.draft)
+            .map(({ text }) => text)
+            .join(' '),
+        ),
+      ),
+      'the draft repeats a sentence',
+    ],
     [
       hasRepeats(run.opinions.flatMap(({ reasoning }) => reasoning)),
       'two seats give the same reason',
@@ -179,7 +188,9 @@ describe('a simulated run', () => {
   it('a simulated run of another question says nothing of that question', () => {
     const asked = challenge('Should I breed alpacas or plant saffron at 98765 a field?');
     const { texts, draft, checks } = simulate(asked);
-    expect([...texts, ...draftTexts(draft)].join(' ')).not.toMatch(/alpaca|saffron|98765/);
+    expect([...texts, ...statementsOf(draft).map(({ text }) => text)].join(' ')).not.toMatch(
+      /alpaca|saffron|98765/,
+    );
     expect(checks.failed).toEqual([]);
   });
 
@@ -235,7 +246,7 @@ describe('copies of one model', () => {
 
   it('copies of one model vote as many ways as they recommend, each in its own seat', () => {
     const run = simulate(ask(raise), { copiesOf: 'qwen3:8b', seed: 'agree:4-3:x' });
-    expect(votesOf(run)).toEqual([4, 3]);
+    expect(votesOf(run)).toEqual([4, 3, 0]);
   });
 });
 
@@ -260,8 +271,11 @@ describe('a seed that forces camps', () => {
     'a seed that forces the winner makes %s end with that option',
     (_name, prepared) => {
       for (const { id } of optionsOf(prepared)) {
-        const run = simulate(ask(prepared), { seed: `agree:4-3:${id}:x` });
-        expect(winnerOf(prepared, run)).toBe(id);
+        const run = simulate(ask(prepared), { seed: `agree:6-1:${id}:x` });
+        expect([run.scores.verdict?.heading, winnerOf(prepared, run)]).toEqual([
+          id === 'undecidable' ? id : 'recommendation',
+          id,
+        ]);
       }
     },
   );
@@ -320,6 +334,7 @@ describe('a call from elsewhere', () => {
       delimiter: 'a'.repeat(16),
     });
     expect(JSON.parse(send(prompt, 'claim_ledger').text)).toEqual({
+      title: raise.question.title,
       claims: [
         {
           claim_id: 'c1',
@@ -328,7 +343,10 @@ describe('a call from elsewhere', () => {
           supporting_quotes: [{ answer_label: 'D4D', quote: 'A van rusts.' }],
         },
       ],
-      options: [{ option_id: 'o1', text: 'Sell the van', answer_labels: ['D4D'] }],
+      options: [
+        { option_id: 'undecidable', text: raise.undecidable.label, answer_labels: [] },
+        { option_id: 'o2', text: 'Sell the van', answer_labels: ['D4D'] },
+      ],
     });
   });
 
@@ -338,6 +356,7 @@ describe('a call from elsewhere', () => {
       option_id: 'o1',
       sections: [],
       next_steps: [],
+      flaw_replies: [],
       dissent: [],
       uncertainties: [],
     };

@@ -20,8 +20,11 @@ import {
 } from '#services/identity/contract.ts';
 import {
   CreateOptimizationRequest,
+  CheckRequest,
   EstimateRequest,
+  RefineRequest,
   RenameRequest,
+  TickRequest,
 } from '#services/optimizations/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
@@ -37,6 +40,7 @@ import { sandboxWebhookSecret } from '#services/platform/process/env.ts';
 import { newId } from '#services/platform/ids.ts';
 import { mailedToken, openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
+import { form } from '#tests/optimizations/files/made.ts';
 import { png } from '#tests/identity/accounts/pictures.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
@@ -446,7 +450,26 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
         strategy: 'balanced',
         workflowType: 'business-optimization',
         challengeText: 'Should we open a second shop?',
+        files_characters: 7,
       },
+    }),
+  },
+  // These callers could pay for no run.
+  'POST /api/optimizations/check': {
+    access: 'person',
+    status: 402,
+    schema: CheckRequest,
+    sample: () => ({
+      path: '/optimizations/check',
+      body: { challenge: 'Should we open a second shop?' },
+    }),
+  },
+  'POST /api/optimizations/files': {
+    access: 'person',
+    status: 200,
+    sample: async () => ({
+      path: '/optimizations/files',
+      ...(await form('prices.csv', Buffer.from('Item,Cost'))),
     }),
   },
   'GET /api/optimizations/usage': {
@@ -483,8 +506,18 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   },
   'DELETE /api/optimizations/:id': ownRun(200, (id) => `/optimizations/${id}`),
   'POST /api/optimizations/:id/restore': ownRun(200, (id) => `/optimizations/${id}/restore`),
+  // The run was not started, so it has no steps to tick.
+  'PUT /api/optimizations/:id/next-steps/:index': {
+    ...ownRun(409, (id) => `/optimizations/${id}/next-steps/0`, { done: true }),
+    schema: TickRequest,
+  },
   'POST /api/optimizations/:id/process': ownRun(202, (id) => `/optimizations/${id}/process`),
   'POST /api/optimizations/:id/cancel': ownRun(202, (id) => `/optimizations/${id}/cancel`),
+  // The run was not started, so it has no result to refine.
+  'POST /api/optimizations/:id/refine': {
+    ...ownRun(409, (id) => `/optimizations/${id}/refine`, { changed_fact: 'Rents have fallen.' }),
+    schema: RefineRequest,
+  },
   'GET /api/stream': ownRun(200, (id) => `/stream?optimization=${id}`),
 
   // --- recipes ---
@@ -536,6 +569,7 @@ const runBody = {
   context: 'We sell bread.',
   objectives: ['More customers'],
   constraints: ['No loans'],
+  files: [{ name: 'prices.csv', text: 'Bread,4' }],
   strategy: 'ultra-economy',
   challenge_type: 'business_strategy',
   allow_simulated: true,

@@ -44,6 +44,7 @@ const question = {
   context: secret('Canary context: it has not been lit for years.'),
   objectives: [secret('Canary objective: keep the lamp')],
   constraints: [secret('Canary constraint: no demolition')],
+  files: [{ name: secret('Canary-file.csv'), text: secret('Canary file: oil, 4 barrels') }],
   strategy: 'ultra-economy',
 };
 
@@ -203,6 +204,7 @@ async function aRun({ token, user }: Session): Promise<void> {
   await call(`/optimizations/${data.id}/process`);
   await call(`/optimizations/${data.id}/cancel`);
   await call(`/optimizations/${data.id}/process`);
+  await call('/optimizations/check', { challenge: question.challenge });
   await call('/optimizations/estimate', {
     strategy: 'balanced',
     challengeText: question.challenge,

@@ -382,6 +382,23 @@ describe('in the application', () => {
     await app.close();
   });
 
+  test.each(['checks=2/h', 'checks-day=2/d'])(
+    'question checks are limited per user (%s)',
+    async (limit) => {
+      const app = await createTestApp({ env: { RATE_LIMITS: limit } });
+      const [ann, bob] = [await app.signUp(), await app.signUp()];
+      for (const { userId } of [ann, bob]) await give(app, userId, 20);
+      const check = async ({ token }: typeof ann, challenge: string) =>
+        (await app.call('/optimizations/check', { token, body: { challenge } })).status;
+      const statuses = [];
+      for (const challenge of ['One?', 'Two?', 'Three?'])
+        statuses.push(await check(ann, challenge));
+      expect(statuses).toEqual([200, 200, 429]);
+      expect(await check(bob, 'Three?')).toBe(200);
+      await app.close();
+    },
+  );
+
   test('uploads of pictures are limited per user and hour', async () => {
     const app = await createTestApp({ env: { RATE_LIMITS: 'avatars=2/h' } });
     const [ann, bob] = [await app.signUp(), await app.signUp()];

@@ -43,6 +43,7 @@ const rights: Readonly<Record<string, string>> = {
   chain_anchor: adds,
   chain_anchor_head: adds,
   erasure: adds,
+  platform_call: adds,
   // Rows that are created and deleted.
   auth_link: changes,
   avatar: changes,
@@ -58,6 +59,7 @@ const rights: Readonly<Record<string, string>> = {
   live_text: changes,
   mail: changes,
   model_costs: changes,
+  next_step_done: changes,
   plan: changes,
   process_heartbeat: changes,
   projection_checkpoint: changes,
@@ -102,6 +104,7 @@ const audited = [
   'optimization_list',
   'paid_lot',
   'plan',
+  'platform_call',
   'projection_checkpoint',
   'projection_set_aside',
   'purchase',

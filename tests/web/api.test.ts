@@ -193,7 +193,7 @@ describe('writing', () => {
   it('an upload sends the file byte for byte', async () => {
     const requests = network(json(200, { data: { available_credits: 1 } }));
     const picture = new Blob([new Uint8Array([1, 2, 3])], { type: 'image/webp' });
-    await upload('/users/me/avatar', picture, Anything);
+    await upload('PUT', '/users/me/avatar', picture, Anything);
     expect(requests[0]?.method).toBe('PUT');
     expect(requests[0]?.headers.get('content-type')).toBe('image/webp');
     expect(new Uint8Array((await requests[0]?.arrayBuffer()) ?? [])).toEqual(

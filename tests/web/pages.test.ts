@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -28,6 +29,7 @@ const publicPaths = [
   '/forgot-password',
   '/terms',
   '/privacy',
+  '/method',
   '/nowhere',
 ] as const;
 
@@ -259,6 +261,20 @@ describe('the legal pages', () => {
     expect(words).toContain('Every purchase, charge and return is a line of your credit history');
     expect(words).toContain('If this site adds tax, the payment page');
   });
+});
+
+it('the home page leads to the method, which is the whole text of docs/method.md', async () => {
+  const page = await open('/');
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^The method in full/ })
+    .click();
+  await page.waitForURL('**/method');
+  const titles = await page.getByRole('main').getByRole('heading').allInnerTexts();
+  const written = readFileSync('docs/method.md', 'utf8').matchAll(/^#+ (.+)$/gm);
+  expect(titles).toEqual([...written].map(([, title]) => title));
+  // Tables are wider than a phone and scroll by keyboard.
+  expect(await page.getByRole('group', { name: 'Table' }).count()).toBeGreaterThan(5);
 });
 
 describe('the theme', () => {

@@ -142,6 +142,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'cost_micros',
       'unpriced_calls',
       'closed',
+      'refinement',
       'outcome',
       'charged',
       'credits',
@@ -282,6 +283,12 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     without: { user_id: whose },
     order: 'used_at, run_id',
   },
+  next_step_done: {
+    as: 'next_steps_done',
+    columns: ['run_id', 'step', 'done_at'],
+    without: { user_id: whose },
+    order: 'done_at, run_id, step',
+  },
   stripe_customer: {
     as: 'payment_customer',
     columns: ['customer_id', 'created_at'],
@@ -313,7 +320,7 @@ export const otherTables: Readonly<
   idempotency_key: {
     leftOut: 'Answers that were given, for a day, so that a repeat gets the same',
   },
-  rate_limit: { leftOut: 'Counters under hashes, for an hour at most' },
+  rate_limit: { leftOut: 'Counters under hashes, for a day at most' },
   service_token: { leftOut: 'Tokens of other services' },
   service_token_day: { leftOut: 'What other services consumed per day, for all users together' },
   service_token_claim: { leftOut: 'Ids of counted consumptions; no user is named' },
@@ -324,6 +331,7 @@ export const otherTables: Readonly<
   customer_introduction: {
     leftOut: 'Requests in progress to create a customer at the payment provider',
   },
+  platform_call: { leftOut: 'What question checks cost, for all users together' },
   model_costs: { leftOut: 'Costs of model answers, for all users together' },
   closed_account_check: { leftOut: 'How far closed accounts were checked; the user’s is open' },
   balance_transaction: { leftOut: 'The provider’s own books of all payments; no user is named' },

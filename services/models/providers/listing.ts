@@ -32,11 +32,11 @@ const listMs = 30_000;
  * @throws ModelFailure without any text of the provider
  */
 export async function readIds(provider: string, calls: readonly ListCall[]): Promise<string[]> {
-  const get = guardedFetch(fetch, () => undefined);
   const ids: string[] = [];
   for (const { url, headers, idsIn } of calls) {
+    const get = guardedFetch(fetch, { signal: AbortSignal.timeout(listMs) });
     try {
-      const response = await get(url, { headers, signal: AbortSignal.timeout(listMs) });
+      const response = await get(url, { headers });
       ids.push(...v.parse(idsIn, await response.json()));
     } catch (error) {
       throw failureOf(provider, error);

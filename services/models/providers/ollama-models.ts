@@ -35,16 +35,15 @@ export async function ollamaModels(
 }
 
 async function listedBy(baseUrl: string, log?: Pick<Log, 'warn'>): Promise<readonly OllamaModel[]> {
-  const signal = AbortSignal.timeout(listMs);
   const headers = { 'content-type': 'application/json' };
-  const get = guardedFetch(fetch, () => undefined);
+  const get = guardedFetch(fetch, { signal: AbortSignal.timeout(listMs) });
   const ask = async <Schema extends v.GenericSchema>(
     path: string,
     schema: Schema,
     body?: unknown,
   ): Promise<v.InferOutput<Schema>> => {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const response = await get(`${baseUrl}${path}`, { ...init, headers, signal });
+    const response = await get(`${baseUrl}${path}`, { ...init, headers });
     return v.parse(schema, await response.json());
   };
   const { models } = await ask('/api/tags', tagsReply);

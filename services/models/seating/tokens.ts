@@ -12,9 +12,13 @@ const tokens = {
   ledger: 2600,
   draft: 2200,
   verdict: 150,
+  /** Of files, for a reviewer. */
+  passages: 1400,
 } as const;
 
 const charactersPerToken = 4;
+/** Tables are mostly figures. */
+const charactersPerTokenOfFiles = 3;
 /** The prompt of a draft holds the best answers, and the ledger's quotes are in no later prompt. */
 const answersInDraft = 3;
 const claimsShare = 1 / 3;
@@ -34,24 +38,36 @@ const defaultThinking = 1000;
 export type CallTokens = { input: number; output: number };
 export type UsualCalls = Record<'opinion' | 'review' | 'claims' | 'draft' | 'verdict', CallTokens>;
 
-export function usualCalls(run: {
-  /** Of everything that the person wrote. */
+/** What the person gave, in characters of which four make about a token. */
+export type Written = {
+  /** Of everything but the files. */
   challengeCharacters: number;
-  seats: number;
-  reviewsPerSeat: number;
-}): UsualCalls {
+  /** Of all files together. */
+  filesCharacters: number;
+};
+
+export function usualCalls(
+  run: Written & {
+    seats: number;
+    reviewsPerSeat: number;
+  },
+): UsualCalls {
   const question = tokens.question + Math.ceil(run.challengeCharacters / charactersPerToken);
+  const files = Math.ceil(run.filesCharacters / charactersPerTokenOfFiles);
   const peers = Math.min(run.reviewsPerSeat, run.seats - 1);
   const claims = tokens.ledger * claimsShare;
   return {
-    opinion: { input: question, output: tokens.answer },
-    review: { input: question + peers * tokens.answer + claims, output: tokens.review },
+    opinion: { input: question + files, output: tokens.answer },
+    review: {
+      input: question + Math.min(files, tokens.passages) + peers * tokens.answer + claims,
+      output: tokens.review,
+    },
     claims: { input: question + run.seats * tokens.answer, output: tokens.ledger },
     draft: {
-      input: question + answersInDraft * tokens.answer + tokens.ledger,
+      input: question + files + answersInDraft * tokens.answer + tokens.ledger,
       output: tokens.draft,
     },
-    verdict: { input: tokens.draft + claims, output: tokens.verdict },
+    verdict: { input: files + tokens.draft + claims, output: tokens.verdict },
   };
 }
 

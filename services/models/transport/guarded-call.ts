@@ -62,7 +62,7 @@ export async function* guardedCall(
   const silence = watchSilence(through.patience, request.timeoutMs / 2);
   const ended = new AbortController();
   const signal = AbortSignal.any([request.signal, deadline, silence.signal, ended.signal]);
-  const guarded = guardedFetch(through.fetch, () => silence.heard());
+  const guarded = guardedFetch(through.fetch, { signal, onBytes: () => silence.heard() });
   let reply: ModelReply | null = null;
   let room = replyCharacters(request);
   try {

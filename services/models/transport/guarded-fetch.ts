@@ -43,13 +43,18 @@ const longestRetryAfterMs = 3_600_000;
  * A `fetch` that follows no redirect and throws HttpFailure unless the response is successful: a
  * redirect could carry our key to another address.
  *
+ * @param signal ends the request. An SDK that hands over a `Request` loses its own signal when that
+ *   request is collected as garbage, and the call would hang.
  * @param onBytes is called for the head of the answer and for every piece of it
  */
-export function guardedFetch(through: typeof fetch, onBytes: () => void): typeof fetch {
+export function guardedFetch(
+  through: typeof fetch,
+  { signal, onBytes = () => {} }: { signal: AbortSignal; onBytes?: () => void },
+): typeof fetch {
   return async (input, init) => {
     let response: Response;
     try {
-      response = await through(input, { ...init, redirect: 'manual' });
+      response = await through(input, { ...init, signal, redirect: 'manual' });
     } catch (error) {
       if (isAbort(error)) throw error;
       throw new ConnectionFailure('No connection', { cause: error });

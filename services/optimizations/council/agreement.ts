@@ -6,9 +6,6 @@ import type { Review } from './ranking.ts';
 /**
  * Votes and the agreement score. Instead of comparing texts, each reviewer states where it stands on
  * every claim and on the decision; agreement is counted from these votes.
- *
- * Chance-corrected coefficients such as Krippendorff's α are undefined when all reviewers agree on
- * everything, which is the case that matters most here; so they cannot be the score.
  */
 
 export type Vote = { seat: string; choice: string };

@@ -12,19 +12,21 @@ import {
 import type { Evidence } from './findings.ts';
 import { currentMetric } from './metric.ts';
 import type { Metric } from './metric.ts';
-import { hasTwoCamps, rankAgreement, reviewerTaus } from './rank-agreement.ts';
+import { rankAgreement, reviewerTaus, twoCamps } from './rank-agreement.ts';
 import {
   comparePairs,
   condorcetWinner,
   judgeWinner,
   kemenyOrder,
   rubricMeans,
+  shownOrder,
   tieBreak,
   winRates,
 } from './ranking.ts';
 import type { Review } from './ranking.ts';
 import { reviewAssignments } from './assignments.ts';
 import { peerSupport, seatConfidence } from './seat-confidence.ts';
+import { flawsOf, verdictOf } from './verdict.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 
 /** The input of a run's figures, all of it from the run's events. */
@@ -63,8 +65,14 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
   const copies = hasCopies(seats, metric);
   const ranking = rankAnswers(input.seed, answers, reviews, weights, metric);
   const votes = countVotes(input, reviews, weights, ranking.order, metric);
+  const { options } = input.ledger;
+  const { camps, order } = ranking;
+  const election = { ...votes, ...input.ledger, weights, reviews, order, camps };
+  const verdict = metric.decides ? verdictOf(election) : null;
   const evidence: Evidence = {
     seats,
+    verdict,
+    options,
     reviews,
     claims: votes.claims,
     decision: votes.decision,
@@ -74,11 +82,12 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
   return rounded({
     metricVersion: metric.version,
     order: ranking.order,
+    ...(ranking.ordering === undefined ? {} : { ordering: ranking.ordering }),
     q: Object.fromEntries(ranking.q),
     rubricMeans: Object.fromEntries(ranking.rubric),
     condorcetWinner: ranking.condorcetWinner,
     ...(copies ? { clearWinner: null, clearWinnerReason: 'copies' as const } : ranking.verdict),
-    twoCamps: ranking.twoCamps,
+    twoCamps: ranking.camps.length > 0,
     agreement: scoreAgreement(
       { ...votes, scored: input.ledger.scored, copies },
       ranking.rankAgreement,
@@ -92,6 +101,7 @@ export function computeScores(input: CouncilInput, metric: Metric = currentMetri
       share: votes.decision.share,
       votes: Object.fromEntries(votes.decision.camps.map(({ choice, seats: by }) => [choice, by])),
     },
+    ...(verdict === null ? {} : { verdict, flaws: flawsOf(verdict, election) }),
     consensus: consensusPoints(evidence, input.minFamilies, metric),
     disagreements: disagreementAreas(evidence, metric),
     minority: minorityReport(evidence),
@@ -113,25 +123,26 @@ function rankAnswers(
   const q = winRates(pairs);
   const rubric = rubricMeans(answers, reviews);
   const seeded = seededOrder(seed, 'ties', answers.toSorted(compareText));
-  const kemeny = kemenyOrder(
-    pairs,
-    tieBreak(
-      q,
-      rubric,
-      answers.map((answer) => seeded.indexOf(answer)),
-    ),
+  const preference = tieBreak(
+    q,
+    rubric,
+    answers.map((answer) => seeded.indexOf(answer)),
   );
+  const kemeny = kemenyOrder(pairs, preference);
+  const { shown, ordering } = shownOrder(pairs, kemeny, preference, metric);
   const taus = reviewerTaus(answers, reviews, metric);
   const agreed = rankAgreement(taus, metric);
   return {
-    order: kemeny.order.map((index) => answers[index]!),
+    order: shown.map((index) => answers[index]!),
+    ordering,
     q: new Map(answers.map((answer, index) => [answer, q[index]!])),
     rubric: new Map(answers.map((answer, index) => [answer, rubric[index]!])),
     condorcetWinner: condorcetWinner(pairs),
-    verdict: judgeWinner(pairs, kemeny, agreed, metric),
+    verdict: judgeWinner(pairs, kemeny, shown, agreed, metric),
     rankAgreement: agreed,
-    twoCamps: hasTwoCamps(
+    camps: twoCamps(
       taus,
+      reviews.map(({ reviewer }) => reviewer),
       reviews.map(({ reviewer }) => weights[reviewer]!),
       metric,
     ),

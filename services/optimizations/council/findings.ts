@@ -1,6 +1,6 @@
 import { minorityOf, minorityShare } from './agreement.ts';
 import type { ClaimPoll, Poll } from './agreement.ts';
-import type { Ledger, Scores, Seat } from '#services/optimizations/run/events.ts';
+import type { Ledger, Scores, Seat, Verdict } from '#services/optimizations/run/events.ts';
 import { reaches } from './metric.ts';
 import type { Metric } from './metric.ts';
 import type { Review } from './ranking.ts';
@@ -13,6 +13,9 @@ export type Evidence = {
   reviews: readonly Review[];
   claims: readonly ClaimPoll[];
   decision: Poll;
+  /** Null in a metric where the draft chose. */
+  verdict: Verdict | null;
+  options: Ledger['options'];
   /** Best first. */
   order: readonly string[];
   q: ReadonlyMap<string, number | null>;
@@ -32,7 +35,8 @@ export function consensusPoints(evidence: Evidence, minFamilies: number, metric:
       reaches(claim.agreeShare, rules.agreeShare) &&
       claim.votes >= voters &&
       familiesOf(claim.stances.agree, evidence.seats) >= families &&
-      !holdsFirmly(claim, claim.stances.disagree, evidence.reviews, rules.firmDissent),
+      !holdsFirmly(claim, claim.stances.disagree, evidence.reviews, rules.firmDissent) &&
+      !(metric.decides && isDisputed(claim, evidence, metric)),
   );
   return byLargest(agreed, pull).map(({ claim }) => claim.id);
 }
@@ -40,12 +44,12 @@ export function consensusPoints(evidence: Evidence, minFamilies: number, metric:
 /**
  * Where the council disagrees, the weightiest first: how important the question is, how evenly the
  * votes fall, and how good the answers of those in the minority are. The decision itself is one of
- * the questions. A claim may be a consensus and also be listed here, when two families object to it.
+ * the questions.
  */
 export function disagreementAreas(evidence: Evidence, metric: Metric): Scores['disagreements'] {
   const rules = metric.disagreement;
   const claims = evidence.claims
-    .filter((poll) => isContested(poll, evidence.seats, metric) || isFirm(poll, evidence, metric))
+    .filter((poll) => isDisputed(poll, evidence, metric))
     .map((poll) => area(poll.claim.id, poll, poll.claim.importance, evidence));
   const decision = isContested(evidence.decision, evidence.seats, metric)
     ? [area('decision', evidence.decision, rules.decisionImportance, evidence)]
@@ -54,20 +58,25 @@ export function disagreementAreas(evidence: Evidence, metric: Metric): Scores['d
 }
 
 /**
- * The best answer of an author who voted against the modal decision, and the reviewers who raised a
- * fatal flaw against the first answer. Null when all voted for the modal decision.
+ * The best answer for an option that was voted for and did not win, and the reviewers who raised a
+ * fatal flaw against the winner's answer. Null when all voted alike.
  */
 export function minorityReport(evidence: Evidence): Scores['minority'] {
+  const { verdict, order, reviews, q } = evidence;
   const dissent = evidence.decision.camps
-    .slice(1)
+    .filter(({ choice }, place) => (verdict ? choice !== verdict.optionId : place > 0))
     .flatMap(({ choice, seats }) => seats.map((seat) => ({ seat, optionId: choice })));
   const placed = dissent.toSorted(
-    (one, other) => evidence.order.indexOf(one.seat) - evidence.order.indexOf(other.seat),
+    (one, other) => order.indexOf(one.seat) - order.indexOf(other.seat),
   );
-  const best = byLargest(placed, ({ seat }) => evidence.q.get(seat) ?? -1)[0];
-  const winner = evidence.order[0];
-  if (!best || winner === undefined) return null;
-  const against = evidence.reviews
+  const ranked = byLargest(placed, ({ seat }) => q.get(seat) ?? -1);
+  const proposes = ({ seat, optionId }: (typeof dissent)[number]) =>
+    evidence.options.some(({ id, seats }) => id === optionId && seats.includes(seat));
+  // An answer that argues for another option than its author votes for speaks for no minority.
+  const best = (verdict ? ranked.find(proposes) : undefined) ?? ranked[0];
+  const winner = verdict?.bestSeat ?? order[0];
+  if (!best || winner === undefined || verdict?.heading === 'no_majority') return null;
+  const against = reviews
     .filter(({ ballot }) => (ballot.fatalFlaws[winner] ?? 0) > 0)
     .map(({ reviewer }) => reviewer);
   return { ...best, against };
@@ -141,6 +150,10 @@ export function placements(evidence: Evidence): Record<string, number> {
 function apartness(poll: Poll, seat: string): number {
   if (poll.tied) return 1 / 2;
   return poll.camps[0]?.seats.includes(seat) ? 0 : 1;
+}
+
+function isDisputed(poll: ClaimPoll, evidence: Evidence, metric: Metric): boolean {
+  return isContested(poll, evidence.seats, metric) || isFirm(poll, evidence, metric);
 }
 
 function isContested(poll: Poll, seats: readonly Seat[], metric: Metric): boolean {

@@ -23,6 +23,10 @@ export type Metric = {
    * clear and the score is at most `score`. Null: the version did not count them.
    */
   copies: { makers: number; models: number; score: number } | null;
+  /**
+   * The vote chooses the option, and what is contested is no consensus. Before, the draft chose.
+   */
+  decides: boolean;
   /** Lowest score of each band. */
   bands: { strong: number; majority: number; contested: number };
   rank: {
@@ -30,6 +34,11 @@ export type Metric = {
     commonAnswers: number;
     /** Pairs of reviewers that can be compared below which nothing is said. */
     minimumPairs: number;
+    /**
+     * Reviewers who compared each two answers below which win rates order the answers. Null: Kemeny
+     * always did.
+     */
+    kemenyCoverage: number | null;
   };
   clearWinner: {
     /** Reviewers who compared the first two answers below which nothing is said. */
@@ -87,8 +96,9 @@ const agreementV1: Metric = {
   },
   cap: { score: 60, importance: 3, minorityShare: 1 / 3 },
   copies: null,
+  decides: false,
   bands: { strong: 80, majority: 60, contested: 40 },
-  rank: { commonAnswers: 3, minimumPairs: 3 },
+  rank: { commonAnswers: 3, minimumPairs: 3, kemenyCoverage: null },
   clearWinner: { comparisons: 3, amongFirst: 3, margin: 0.34, rankAgreement: 0.2 },
   camps: { seats: 3, share: 1 / 3, within: 0.5, between: -0.25 },
   consensus: { agreeShare: 2 / 3, voterShare: 2 / 3, families: 3, firmDissent: 80 },
@@ -111,6 +121,8 @@ const agreementV2: Metric = {
   // Below the band `majority`, so that a contested decisive claim reads "contested".
   cap: { ...agreementV1.cap, score: 59 },
   copies: { makers: 2, models: 4, score: 79 },
+  decides: true,
+  rank: { ...agreementV1.rank, kemenyCoverage: 4 },
 };
 
 /** Every run counted from now on. */

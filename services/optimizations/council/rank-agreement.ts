@@ -56,29 +56,35 @@ export function rankAgreement(
   return measured.length < metric.rank.minimumPairs ? null : Math.max(0, mean(measured));
 }
 
+/** The reviewers of each camp. */
+export type TwoCamps = readonly [readonly string[], readonly string[]];
+
 /**
- * Whether the reviewers are two camps. Then the answer in the middle, the first choice of neither,
- * has the most wins, and there is no winner to name. Every division into two is tried; it counts as
+ * Each division of the reviewers into two camps; empty when they are none. In camps the answer in the
+ * middle, the first choice of neither, has the most wins, and there is no winner to name. Every division into two is tried; it counts as
  * camps when both are large enough (by the family weights), each agrees within itself, the two
  * contradict each other, and all together agree no more than chance would let them. A camp has three
  * reviewers at least: with two, chance alone finds camps in one run of twenty at five seats. With
  * three, it does in about one run of 150 at six seats, and of 1,000 at seven.
  */
-export function hasTwoCamps(
+export function twoCamps(
   taus: readonly (readonly (number | null)[])[],
+  reviewers: readonly string[],
   weights: readonly number[],
   metric: Metric,
-): boolean {
+): TwoCamps[] {
   const agreement = rankAgreement(taus, metric);
-  if (agreement === null || reaches(agreement, metric.clearWinner.rankAgreement)) return false;
-  const reviewers = taus.map((_, reviewer) => reviewer);
+  if (agreement === null || reaches(agreement, metric.clearWinner.rankAgreement)) return [];
+  const places = taus.map((_, reviewer) => reviewer);
+  const named = (camp: readonly number[]) => camp.map((place) => reviewers[place]!);
+  const found: TwoCamps[] = [];
   // The last reviewer is always in the second camp, so that no division is tried twice.
   for (let set = 1; set < 2 ** (taus.length - 1); set += 1) {
-    const first = reviewers.filter((reviewer) => (set & (1 << reviewer)) !== 0);
-    const second = reviewers.filter((reviewer) => (set & (1 << reviewer)) === 0);
-    if (areCamps(taus, weights, first, second, metric)) return true;
+    const first = places.filter((place) => (set & (1 << place)) !== 0);
+    const second = places.filter((place) => (set & (1 << place)) === 0);
+    if (areCamps(taus, weights, first, second, metric)) found.push([named(first), named(second)]);
   }
-  return false;
+  return found;
 }
 
 function areCamps(

@@ -137,6 +137,33 @@ export function kemenyOrder(pairs: Pairs, preference: readonly number[]): Kemeny
   return { order, unique: optima[everything] === 1, soleFirst };
 }
 
+/**
+ * The order in which answers are shown, as indices. An exact order fits every single comparison, so with
+ * few of them it fits the noise; then the win rates order the answers, and Kemeny gives only the verdict.
+ * `ordering` is absent where the metric does not choose.
+ *
+ * @param preference as for `kemenyOrder`
+ */
+export function shownOrder(
+  pairs: Pairs,
+  kemeny: KemenyOrder,
+  preference: readonly number[],
+  { rank: { kemenyCoverage } }: Metric,
+): { shown: readonly number[]; ordering?: Scores['ordering'] } {
+  if (kemenyCoverage === null) return { shown: kemeny.order };
+  if (leastCompared(pairs) >= kemenyCoverage) return { shown: kemeny.order, ordering: 'kemeny' };
+  const byRate = pairs.answers.map((_, answer) => answer);
+  return {
+    shown: byRate.toSorted((a, b) => preference[a]! - preference[b]!),
+    ordering: 'win_rate',
+  };
+}
+
+/** The fewest reviewers that compared a pair; Infinity without a pair. */
+function leastCompared({ compared }: Pairs): number {
+  return Math.min(...compared.flatMap((row, a) => row.slice(0, a)));
+}
+
 /** The answer that a majority of those who compared them prefers to each other answer, if any. */
 export function condorcetWinner(pairs: Pairs): string | null {
   if (pairs.answers.length < 2) return null;
@@ -173,11 +200,13 @@ type WinnerVerdict = Pick<Scores, 'clearWinner' | 'clearWinnerReason'>;
  * Whether the first answer may be called the winner. Too few comparisons are unknown and never "no";
  * below `rankAgreement` the reviewers' orders agree no more than chance would let them. Only a tie for
  * the first place counts as one: with an even number of comparisons most orders are tied somewhere
- * further down, which says nothing about the winner.
+ * further down, which says nothing about the winner. `shown` is the order that people see: what it does not
+ * place first is no winner.
  */
 export function judgeWinner(
   pairs: Pairs,
   { order, soleFirst }: KemenyOrder,
+  shown: readonly number[],
   rankAgreement: number | null,
   metric: Metric,
 ): WinnerVerdict {
@@ -192,6 +221,7 @@ export function judgeWinner(
     clearWinnerReason,
   });
   if (!soleFirst) return no('tied_orders');
+  if (shown[0] !== first) return no('orders_differ');
   if (!reaches(margin, rules.margin)) return no('narrow_margin');
   if (rankAgreement !== null && !reaches(rankAgreement, rules.rankAgreement))
     return no('no_rank_agreement');

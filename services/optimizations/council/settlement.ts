@@ -1,11 +1,11 @@
-import type { Heading, Settlement } from '#services/optimizations/run/events.ts';
+import type { Settlement } from '#services/optimizations/run/events.ts';
 
 export type SettlementInput = {
   /** Credits held for the run, a whole number. */
   price: number;
   outcome: 'completed' | 'failed' | 'cancelled' | 'not_started';
-  /** Null unless completed. */
-  heading: Heading | null;
+  /** Completed, but no draft passed its checks: the page is put together from votes and answers. */
+  draftFailed: boolean;
   /** Attempts for which a `CallStarted` was stored. */
   callsStarted: number;
   /**
@@ -23,10 +23,11 @@ export type SettlementInput = {
  * captured and part of it returned in the same append. The result is stored in `RunConcluded`, and
  * the ledger follows that; nothing computes it a second time.
  *
+ * - A price of 0: nothing, because nothing is held.
  * - No model was called, or the run failed without any answer: released. Unusable answers count as
  *   answers here, because they were written and streamed.
- * - Completed: the missing seats' share comes back, at least a quarter when only the best single
- *   answer could be published, at most half.
+ * - Completed, whatever the heading: the missing seats' share comes back, at least a quarter when no
+ *   draft passed, at most half.
  * - Failed or cancelled after the first call: half comes back.
  *
  * Every division is rounded up, in the person's favour. Throws a RangeError for anything but whole
@@ -36,6 +37,7 @@ export function settlement(input: SettlementInput): Settlement {
   requireWholeNumbers(input);
   const { price, outcome, callsStarted, missing, seats, answeredUnusable } = input;
   const answeredNothing = outcome === 'failed' && missing === seats && !answeredUnusable;
+  if (price === 0) return { kind: 'nothing' };
   if (callsStarted === 0 || outcome === 'not_started' || answeredNothing)
     return { kind: 'release' };
   const half = dividedUp(price, 2);
@@ -43,10 +45,10 @@ export function settlement(input: SettlementInput): Settlement {
   return { kind: 'capture', capture: price, refund };
 }
 
-function shortfall({ price, heading, missing, seats }: SettlementInput): number {
+function shortfall({ price, draftFailed, missing, seats }: SettlementInput): number {
   const forSeats = dividedUp(price * missing, seats);
-  const forHeading = heading === 'best_single_answer' ? dividedUp(price, 4) : 0;
-  return Math.max(forSeats, forHeading);
+  const forDraft = draftFailed ? dividedUp(price, 4) : 0;
+  return Math.max(forSeats, forDraft);
 }
 
 /** ⌈amount / parts⌉ by remainder: `Math.ceil` of a quotient may already have been rounded. */

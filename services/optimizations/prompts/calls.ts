@@ -1,68 +1,30 @@
-import type { ModelRequest } from '#services/models/model.ts';
-import { findsInjection, scrubOf } from './scrub.ts';
-import type { Scrub } from './scrub.ts';
-import { checkDraft } from './draft.ts';
-import type { DraftSources } from './draft.ts';
-import type {
-  Ballot,
-  CallOutcome,
-  LedgerTexts,
-  Repair,
-  Scores,
-  Slot,
-} from '#services/optimizations/run/events.ts';
-import {
-  draftPrompt,
-  expectedReplyCharacters,
-  ledgerPrompt,
-  opinionPrompt,
-  reviewPrompt,
-  verificationPrompt,
-} from './prompts.ts';
-import type { Challenge, DraftBrief, LabelledAnswer } from './prompts.ts';
-import {
-  checkLedger,
-  checkReview,
-  checkVerification,
-  sharedNotes,
-  opinionText,
-} from './reply-checks.ts';
-import type { ReadReply } from './read-reply.ts';
+import { findsInjection } from './scrub.ts';
+import type { Ballot, ReviewNotes, Slot } from '#services/optimizations/run/events.ts';
+import { undecidableOption } from '#services/optimizations/run/events.ts';
+import { expectedReplyCharacters, ledgerPrompt, opinionPrompt, reviewPrompt } from './prompts.ts';
+import type { Challenge } from './prompts.ts';
+import { checkLedger, checkReview, sharedNotes, opinionText } from './reply-checks.ts';
+import { checked, seedOf, TextErased } from './prepared-call.ts';
+import type { PreparedCall } from './prepared-call.ts';
 import { parseReply } from './reply-schemas.ts';
-import type { Checked, Draft, Opinion, Parsed } from './reply-schemas.ts';
+import { scrubFor, secondVoteCall } from './second-vote.ts';
+import { draftCall, verifyCall } from './synthesis-calls.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import { isOpen } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
+import { passagesOf } from '#services/optimizations/files/passages.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
-import { draftSlot, everyModel, parseSlot, verifySlot } from '#services/optimizations/run/slots.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { SlotParts } from '#services/optimizations/run/slots.ts';
-import { claimText, opinionOf, optionText } from '#services/optimizations/reading/describe.ts';
-
-/**
- * The prompt of one slot, and the check of its reply. Pure: the task that calls it reads the run
- * before and records the outcome after. An erased run has no further prompts.
- */
-export type PreparedCall = {
-  request: Pick<ModelRequest, 'system' | 'prompt' | 'schema'>;
-  /** Expected characters of the reply, for the progress of the seat. */
-  expectedCharacters: number;
-  /** The reply in the run's words, or why it is malformed. */
-  check: (reply: ReadReply | undefined) => Checked<CheckedCall>;
-};
-
-/** `texts` are sealed by field before they reach an event. */
-export type CheckedCall = {
-  outcome: CallOutcome;
-  repaired: readonly Repair[];
-  texts: { reply: string; shown?: string; notes?: string };
-  ledger?: LedgerTexts;
-};
-
-export class TextErased extends Error {
-  override readonly name = 'TextErased';
-}
+import {
+  claimText,
+  opinionOf,
+  optionText,
+  undecidableText,
+} from '#services/optimizations/reading/texts.ts';
 
 /** The texts that the prompt of a slot names; `prepareCall` finds no other in the run. */
 export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
@@ -70,16 +32,26 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
   return (state) => (event) => {
     switch (event.type) {
       case 'OptimizationCreated':
-        return asked.kind === 'verify' ? [] : questionFields;
+        return fieldsOfQuestion[asked.kind];
       case 'ClaimsFixed':
         return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
       case 'CallSucceeded':
-        return fieldsOfReply(asked, parseSlot(event.data.slot), state);
+        return isOpen(state)
+          ? fieldsOfReply(asked, parseSlot(event.data.slot), state)
+          : fieldsOfBase(asked, parseSlot(event.data.slot));
       default:
         return [];
     }
   };
 }
+
+const fieldsOfQuestion: Readonly<Record<SlotParts['kind'], readonly string[]>> = {
+  opinion: questionFields,
+  claims: questionFields.filter((field) => field !== 'files'),
+  review: [...questionFields, 'instruction'],
+  draft: [...questionFields, 'instruction'],
+  verify: ['files'],
+};
 
 function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): readonly string[] {
   if (given.kind === 'opinion') {
@@ -97,6 +69,7 @@ function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): rea
         return words;
     }
   }
+  if (given.kind === 'review') return asked.kind === 'draft' ? ['notes'] : [];
   if (given.kind !== 'draft') return [];
   const isRead =
     (asked.kind === 'draft' && given.round === asked.round - 1) ||
@@ -104,10 +77,23 @@ function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): rea
   return isRead ? ['reply'] : [];
 }
 
+/** Of a run that has ended, whose result a refinement starts from. */
+function fieldsOfBase({ kind: asked }: SlotParts, { kind }: SlotParts): readonly string[] {
+  if (kind === 'review') return asked === 'review' || asked === 'draft' ? ['notes'] : [];
+  if (asked !== 'draft') return [];
+  if (kind === 'opinion') return ['reply', 'shown'];
+  return kind === 'draft' ? ['reply'] : [];
+}
+
 /** The seats that a reviewer reads, in the order of the design. */
 function answersFor(state: RunState, reviewer: string): readonly string[] {
   if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
   return reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
+}
+
+/** A request as one text: what `CallStarted.promptMac` is computed of. */
+export function promptText({ system, prompt, schema }: PreparedCall['request']): string {
+  return JSON.stringify([system, prompt, schema]);
 }
 
 export function prepareCall(run: OpenRun, slot: Slot, attempt: number): PreparedCall {
@@ -119,7 +105,9 @@ export function prepareCall(run: OpenRun, slot: Slot, attempt: number): Prepared
     case 'claims':
       return ledgerCall(run, questionOf(run), slot, delimiter);
     case 'review':
-      return reviewCall(run, questionOf(run), parts.seat, delimiter);
+      return run.view.refines === null
+        ? reviewCall(run, questionOf(run), parts.seat, delimiter)
+        : secondVoteCall(run, questionOf(run), parts.seat, delimiter);
     case 'draft':
       return draftCall(run, questionOf(run), parts.round, delimiter);
     case 'verify':
@@ -135,6 +123,7 @@ function questionOf({ view }: OpenRun): Challenge {
     context: view.context ?? '',
     objectives: view.objectives,
     constraints: view.constraints,
+    files: view.files,
   };
 }
 
@@ -190,16 +179,19 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
       if (!parsed.ok) return parsed;
       return checked(
         checkLedger(parsed.value, answers),
-        ({ claims, options, rejectedQuotes, quotesRepaired, unplaced }) => {
+        ({ title, claims, options, rejectedQuotes, quotesRepaired, unplaced }) => {
+          const isListed = options.some(({ id }) => id === undecidableOption);
+          const numbered = options.length - Number(isListed);
           // An answer that the extractor forgot keeps a decision of its own to vote for.
           const own = toSeats(unplaced).map((seat, index) => ({
-            id: `o${options.length + index + 1}`,
+            id: `o${numbered + index + 1}`,
             text: opinionOf(run.view, seat)?.recommendation.option_label ?? seat,
             seats: [seat],
           }));
           const allOptions = [
             ...options.map(({ id, text, labels: by }) => ({ id, text, seats: toSeats(by) })),
             ...own,
+            ...(isListed ? [] : [{ id: undecidableOption, text: undecidableText, seats: [] }]),
           ];
           const notes = sharedNotes(
             seats.flatMap((seat) => {
@@ -222,6 +214,7 @@ function ledgerCall(run: OpenRun, asked: Challenge, slot: Slot, delimiter: strin
             },
             repaired: quotesRepaired ? [...parsed.repaired, 'quotes'] : parsed.repaired,
             texts: { reply: JSON.stringify(parsed.value) },
+            ...(title === '' ? {} : { title }),
             ledger: {
               claims: Object.fromEntries(
                 claims.map(({ id, text, quotes }) => [
@@ -270,7 +263,12 @@ function reviewCall(
   return {
     request: reviewPrompt(
       asked,
-      { answers, claims, options },
+      {
+        answers,
+        claims,
+        options,
+        passages: passagesOf(view.files, answers),
+      },
       { delimiter, seed: seedOf(run), reviewer },
     ),
     expectedCharacters: expectedReplyCharacters.review,
@@ -303,7 +301,12 @@ function reviewCall(
           repaired: parsed.repaired,
           texts: {
             reply: JSON.stringify(parsed.value),
-            notes: JSON.stringify({ critique: found.critique, flaws }),
+            notes: JSON.stringify({
+              critique: found.critique,
+              flaws,
+              reasons: found.reasons,
+              decisionReason: found.decision.reason,
+            } satisfies ReviewNotes),
           },
         };
       });
@@ -311,197 +314,8 @@ function reviewCall(
   };
 }
 
-function draftCall(run: OpenRun, asked: Challenge, round: number, delimiter: string): PreparedCall {
-  const scores = scoresOf(run);
-  const sources = draftSources(run, asked, scores);
-  const lastDraft = run.view.calls[draftSlot(round - 1)]?.draft ?? null;
-  const brief: DraftBrief = {
-    claims: Object.entries(scores.claims).map(([id, votes]) => ({
-      id,
-      text: claimText(run.view, id),
-      importance: run.view.ledger?.claims[id]?.importance ?? 1,
-      agree: votes.agree.length,
-      disagree: votes.disagree.length,
-      unsure: votes.unsure.length,
-    })),
-    options: Object.keys(run.view.ledger?.options ?? {}).map((id) => ({
-      id,
-      text: optionText(run.view, id),
-      votes: scores.decision.votes[id]?.length ?? 0,
-    })),
-    topAnswers: topAnswers(run, scores, round),
-    consensusIds: scores.consensus,
-    disagreements: disputedClaims(scores).map((about) => ({
-      claimId: about,
-      ...argumentsOf(run, scores, about),
-    })),
-    minority: minorityBrief(run, scores),
-    complaints: lastDraft === null ? [] : complaintsAbout(run, lastDraft, sources, round - 1),
-    lastDraft,
-  };
-  return {
-    request: draftPrompt(asked, brief, { delimiter }),
-    expectedCharacters: expectedReplyCharacters.draft,
-    check: (reply) =>
-      checked(parseReply('draft', reply), (draft, repaired) => {
-        const found = checkDraft(draft, sources);
-        return {
-          outcome: {
-            kind: 'draft',
-            optionId: draft.option_id,
-            checks: {
-              consensusCoverage: rounded(found.consensusCoverage),
-              disagreementCoverage: rounded(found.disagreementCoverage),
-              uncitedShare: rounded(found.uncitedShare),
-              unknownNumbers: found.unknownNumbers.length,
-              passed: found.passed,
-              failed: found.failed,
-            },
-          },
-          repaired,
-          texts: { reply: JSON.stringify(draft) },
-        };
-      }),
-  };
-}
-
-function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCall {
-  const draft = run.view.calls[draftSlot(round)]?.draft;
-  if (!draft) throw new TextErased('There is no draft to verify');
-  const consensus = scoresOf(run).consensus.map((id) => ({ id, text: claimText(run.view, id) }));
-  return {
-    request: verificationPrompt(draft, consensus, { delimiter }),
-    expectedCharacters: expectedReplyCharacters.verification,
-    check: (reply) =>
-      checked(parseReply('verification', reply), (verification, repaired) => ({
-        outcome: {
-          kind: 'verify',
-          ...checkVerification(
-            verification,
-            consensus.map(({ id }) => id),
-          ),
-        },
-        repaired,
-        texts: { reply: JSON.stringify(verification) },
-      })),
-  };
-}
-
-function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSources {
-  const { view } = run;
-  const claimIds = Object.keys(view.ledger?.claims ?? {});
-  const minority = scores.minority?.seat;
-  return {
-    claimIds,
-    optionIds: Object.keys(view.ledger?.options ?? {}),
-    consensusIds: scores.consensus,
-    disagreementIds: disputedClaims(scores),
-    minorityIds: disputedClaims(scores).filter(
-      (id) =>
-        minority !== undefined && view.ledger?.claims[id]?.authors.includes(minority) === true,
-    ),
-    corpus: [
-      asked.challenge,
-      asked.context,
-      ...asked.objectives,
-      ...asked.constraints,
-      ...claimIds.map((id) => claimText(view, id)),
-      ...Object.values(run.shown),
-    ],
-  };
-}
-
-function complaintsAbout(
-  run: OpenRun,
-  draft: Draft,
-  sources: DraftSources,
-  round: number,
-): readonly string[] {
-  const contradicted = [1, 2].flatMap((verifier) => {
-    const outcome = run.view.calls[verifySlot(round, verifier)]?.outcome;
-    return outcome?.kind === 'verify' && outcome.contradicts ? outcome.claimIds : [];
-  });
-  return [
-    ...checkDraft(draft, sources).complaints,
-    ...(contradicted.length === 0
-      ? []
-      : [
-          `Two readers compared it with the consensus; it contradicts ${[...new Set(contradicted)].join(', ')}.`,
-        ]),
-  ];
-}
-
-function topAnswers(run: OpenRun, scores: Scores, round: number): LabelledAnswer[] {
-  const best = scores.order.slice(0, 3);
-  const labels = labelsFor(seedOf(run), `draft:${round}`, best);
-  return best.map((seat) => ({ label: labels[seat] ?? '', text: run.shown[seat] ?? '' }));
-}
-
-function disputedClaims(scores: Scores): string[] {
-  return scores.disagreements.map((area) => area.about).filter((about) => about !== 'decision');
-}
-
-function argumentsOf(
-  run: OpenRun,
-  scores: Scores,
-  about: string,
-): { for: string; against: string } {
-  const votes = scores.claims[about];
-  const words = (seats: readonly string[]) => {
-    const quotes = run.view.ledger?.claims[about]?.quotes ?? [];
-    const best = scores.order.find((seat) => seats.includes(seat)) ?? seats[0];
-    const quote = quotes.find(({ seat }) => seats.includes(seat))?.quote;
-    return quote ?? recommendationOf(run, best) ?? 'no argument of its own';
-  };
-  return { for: words(votes?.agree ?? []), against: words(votes?.disagree ?? []) };
-}
-
-function minorityBrief(run: OpenRun, scores: Scores): DraftBrief['minority'] {
-  if (!scores.minority) return null;
-  const { seat, optionId } = scores.minority;
-  return {
-    text: run.shown[seat] ?? recommendationOf(run, seat) ?? '',
-    optionId,
-    claimIds: disputedClaims(scores).filter((id) =>
-      run.view.ledger?.claims[id]?.authors.includes(seat),
-    ),
-  };
-}
-
-function recommendationOf(run: OpenRun, seat: string | undefined): string | null {
-  const opinion: Opinion | null = seat === undefined ? null : opinionOf(run.view, seat);
-  return opinion?.recommendation.one_line ?? null;
-}
-
-function scoresOf(run: OpenRun): Scores {
-  if (!run.view.scores) throw new RangeError('No synthesis before the scores are computed');
-  return run.view.scores;
-}
-
-function scrubFor({ state }: OpenRun): Scrub {
-  if (!('schedule' in state)) throw new RangeError('The run has not been created');
-  return scrubOf(everyModel(state));
-}
-
-function seedOf(run: OpenRun): string {
-  if (!('seed' in run.state)) throw new RangeError('The run has not been created');
-  return run.state.seed;
-}
-
-function checked<From, To>(
-  from: Checked<From> | Parsed<From>,
-  map: (value: From, repaired: readonly Repair[]) => To,
-): Checked<To> {
-  if (!from.ok) return from;
-  return { ok: true, value: map(from.value, 'repaired' in from ? from.repaired : []) };
-}
-
 function countBySeat(flaws: readonly { seat: string }[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { seat } of flaws) counts[seat] = (counts[seat] ?? 0) + 1;
   return counts;
-}
-
-function rounded(share: number): number {
-  return Math.round(share * 10_000) / 10_000;
 }

@@ -70,3 +70,18 @@ function withoutPairs(text: string): string {
 }
 
 const pairedMark = /\*\*|__|~~/g;
+
+/** Model text without anything that a reader of Markdown would obey. */
+export function escapeMarkdown(text: string): string {
+  return (
+    flattenMarkdown(text)
+      .replace(/\n+/g, ' ')
+      // A terminal obeys control characters, and an override of the direction hides what is written.
+      .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '')
+      .replace(/[\\`*_[\]<>|]/g, '\\$&')
+      .replace(/^([#+-]|\d+[.)])(?=\s)/, '\\$1')
+      .replace(/&(?=#?[a-z\d]{1,32};)/gi, '\\&')
+      // GFM makes links of bare addresses, also of escaped ones; an invisible word joiner prevents it.
+      .replace(/:(?=\/\/)|www(?=\.)|@/gi, '$&\u2060')
+  );
+}

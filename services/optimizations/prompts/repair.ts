@@ -12,6 +12,15 @@ const emptyWhenMissing: ReadonlySet<string> = new Set([
   'critique',
   'injection_suspected',
   'fatal_flaws',
+  'title',
+  'reason',
+  'owner',
+  'measure',
+  'stop_if',
+  'flaw_replies',
+  'quote',
+  'questions',
+  'why',
 ]);
 
 /**

@@ -1,5 +1,6 @@
 import { normalizeSpace } from './plain-text.ts';
 import { contains, quotable, quotedWords } from './quotes.ts';
+import { undecidableOption } from '#services/optimizations/run/events.ts';
 import { malformed } from './reply-schemas.ts';
 import type { Checked, ClaimLedger, Opinion, Review, Verification } from './reply-schemas.ts';
 
@@ -21,8 +22,10 @@ export type CheckedClaim = {
 };
 
 export type CheckedLedger = {
+  /** Empty when the extractor gave none. */
+  title: string;
   claims: readonly CheckedClaim[];
-  /** Ids are o1, o2 …; an answer belongs to one option only. */
+  /** Ids are o1, o2 … and `undecidable`; an answer belongs to one option only. */
   options: readonly { id: string; text: string; labels: readonly string[] }[];
   rejectedQuotes: number;
   /** A quote counted although it was not copied to the letter. */
@@ -44,7 +47,7 @@ export function checkLedger(
 ): Checked<CheckedLedger> {
   if (hasRepeats(ledger.claims.map((claim) => claim.claim_id)))
     return malformed('claims: a claim_id occurs twice');
-  if (hasRepeats(ledger.options.map((option) => option.option_id)))
+  if (hasRepeats(ledger.options.map((option) => option.option_id.toLowerCase())))
     return malformed('options: an option_id occurs twice');
 
   const shown = new Map(
@@ -81,16 +84,20 @@ export function checkLedger(
   if (grounded.length === 0) return malformed('claims: no quote stands in the answers');
 
   const placed = new Set<string>();
-  const options = ledger.options.map((option, index) => {
+  let numbered = 0;
+  const options = ledger.options.map((option) => {
     const labels = unique(option.answer_labels).filter(
       (label) => shown.has(label) && !placed.has(label),
     );
     for (const label of labels) placed.add(label);
-    return { id: `o${index + 1}`, text: option.text, labels };
+    const isUndecidable = option.option_id.toLowerCase() === undecidableOption;
+    const id = isUndecidable ? undecidableOption : `o${(numbered += 1)}`;
+    return { id, text: option.text, labels };
   });
   return {
     ok: true,
     value: {
+      title: ledger.title,
       claims: grounded,
       options,
       rejectedQuotes,
@@ -146,8 +153,10 @@ export type CheckedReview = {
   >;
   /** Known claims only; the first vote on a claim counts. */
   votes: Readonly<Record<string, { stance: 'agree' | 'disagree' | 'unsure'; confidence: number }>>;
+  /** By claim; claims without a reason are absent. */
+  reasons: Readonly<Record<string, string>>;
   /** `label` is null when the reviewer prefers an answer it was not shown, such as its own. */
-  decision: { optionId: string; label: string | null };
+  decision: { optionId: string; label: string | null; reason: string };
   suspects: readonly string[];
   fatalFlaws: readonly { label: string; text: string }[];
   critique: string;
@@ -179,7 +188,9 @@ export function checkReview(
 
   const ranking = review.ranking.filter((group) => group.length > 0);
   const claimIds = new Set(shown.claimIds);
-  const { option_id, answer_label } = review.decision_vote;
+  // The first vote must win, and the later of two equal keys would.
+  const votes = review.votes.filter(({ claim_id }) => claimIds.has(claim_id)).toReversed();
+  const { option_id, answer_label, reason } = review.decision_vote;
   return {
     ok: true,
     value: {
@@ -191,13 +202,16 @@ export function checkReview(
         ]),
       ),
       votes: Object.fromEntries(
-        review.votes
-          .filter(({ claim_id }) => claimIds.has(claim_id))
-          // The first vote must win, and the later of two equal keys would.
-          .toReversed()
-          .map(({ claim_id, stance, confidence }) => [claim_id, { stance, confidence }]),
+        votes.map(({ claim_id, stance, confidence }) => [claim_id, { stance, confidence }]),
       ),
-      decision: { optionId: option_id, label: known.has(answer_label) ? answer_label : null },
+      reasons: Object.fromEntries(
+        votes.filter((vote) => vote.reason !== '').map((vote) => [vote.claim_id, vote.reason]),
+      ),
+      decision: {
+        optionId: option_id,
+        label: known.has(answer_label) ? answer_label : null,
+        reason,
+      },
       suspects: unique(review.injection_suspected).filter((label) => known.has(label)),
       fatalFlaws: review.fatal_flaws
         .filter((flaw) => known.has(flaw.answer_label))
@@ -208,14 +222,21 @@ export function checkReview(
   };
 }
 
-/** A verdict limited to the points shown: a contradiction of an unknown point is no finding. */
+/**
+ * A verdict limited to the points shown, with words that the draft holds: a contradiction of an unknown
+ * point, or of words that nobody wrote, is no finding.
+ */
 export function checkVerification(
   verification: Verification,
   consensusIds: readonly string[],
+  draft: string,
 ): { contradicts: boolean; claimIds: readonly string[] } {
-  const claimIds = unique(verification.contradictions.map(({ claim_id }) => claim_id)).filter(
-    (id) => consensusIds.includes(id),
-  );
+  const searched = quotable(draft);
+  const claimIds = unique(
+    verification.contradictions
+      .filter(({ quote }) => quotedWords(searched, quote) !== null)
+      .map(({ claim_id }) => claim_id),
+  ).filter((id) => consensusIds.includes(id));
   return { contradicts: verification.contradicts_consensus && claimIds.length > 0, claimIds };
 }
 

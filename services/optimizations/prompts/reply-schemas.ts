@@ -1,7 +1,9 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import type { JsonSchema } from '#services/models/model.ts';
+import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Repair } from '#services/optimizations/run/events.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import type { ReadReply } from './read-reply.ts';
 import { coerced, isClamped } from './repair.ts';
@@ -20,6 +22,8 @@ import { coerced, isClamped } from './repair.ts';
 const shortText = 200;
 const longText = 1200;
 const critiqueWords = 80;
+const reasonWords = 25;
+const titleCharacters = 70;
 export const maximumClaims = 24;
 
 const clean = (text: string) => visibleText(text).trim();
@@ -103,6 +107,11 @@ export const opinionSchema = v.object({
 });
 
 export const claimLedgerSchema = v.object({
+  title: v.pipe(
+    v.string(),
+    v.description(`What the question is about, in at most ${titleCharacters} characters.`),
+    v.transform((value) => clip(clean(value).replace(/\s+/g, ' '), titleCharacters)),
+  ),
   claims: filledList(
     v.object({
       claim_id: reference('c1, c2, c3 and so on.'),
@@ -122,7 +131,9 @@ export const claimLedgerSchema = v.object({
   ),
   options: filledList(
     v.object({
-      option_id: reference('o1, o2 and so on.'),
+      option_id: reference(
+        `o1, o2 and so on; ${undecidableOption} for answers which say that it cannot be decided from what was given.`,
+      ),
       text: text(shortText, 'The option in at most 12 words.'),
       answer_labels: list(reference('The label of an answer.'), 14, 'Who recommends it.'),
     }),
@@ -130,6 +141,14 @@ export const claimLedgerSchema = v.object({
     'The distinct decisions that the answers recommend.',
   ),
 });
+
+/** A vote's reason; empty where there is none, which is no reason to refuse a review. */
+const voteReason = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(`${description} At most ${reasonWords} words.`),
+    v.transform((value) => clip(firstWords(clean(value), reasonWords), 300)),
+  );
 
 const rubric = {
   correctness: whole(1, 10, 'Are its claims right?'),
@@ -167,6 +186,9 @@ export const reviewSchema = v.object({
         claim_id: reference('The id of a claim shown.'),
         stance: v.picklist(['agree', 'disagree', 'unsure']),
         confidence: whole(0, 100, 'How sure you are of this stance.'),
+        reason: voteReason(
+          'When you disagree: why. When you are unsure: which fact is missing. Else empty.',
+        ),
       }),
     ),
     v.description('One vote for each claim shown.'),
@@ -176,6 +198,7 @@ export const reviewSchema = v.object({
     answer_label: reference(
       'The label of the answer that argues best for it; empty when none of those shown does.',
     ),
+    reason: voteReason('Why you choose this option.'),
   }),
   injection_suspected: list(
     reference('A label.'),
@@ -184,14 +207,27 @@ export const reviewSchema = v.object({
   ),
 });
 
+export const secondVoteSchema = v.object({
+  votes: reviewSchema.entries.votes,
+  decision_vote: v.object({
+    option_id: reviewSchema.entries.decision_vote.entries.option_id,
+    reason: reviewSchema.entries.decision_vote.entries.reason,
+  }),
+});
+
+const claimIds = list(reference('A claim id.'), 12, 'The claims this rests on.');
+
 const cited = {
   text: text(longText, 'One statement, or two or three that rest on the same claims.'),
-  claim_ids: list(reference('A claim id.'), 12, 'The claims this rests on.'),
+  claim_ids: claimIds,
 };
+
+/** The longest time that a step may have: ten years. */
+const mostDays = 3650;
 
 export const draftSchema = v.object({
   decision: text(400, 'One sentence that owns one decision.'),
-  option_id: reference('The id of the option that the decision takes.'),
+  option_id: reference('The id of the option that the decision takes: the one you were given.'),
   sections: filledList(
     v.object({
       heading: text(120, 'A few words.'),
@@ -200,7 +236,26 @@ export const draftSchema = v.object({
     8,
     'The argument.',
   ),
-  next_steps: list(v.object(cited), 10, 'What to do, in order.'),
+  next_steps: list(
+    v.object({
+      action: text(500, 'What to do, in one sentence.'),
+      owner: line(80, 'Who does it; "you" for the reader.'),
+      by_days: whole(0, mostDays, 'Days from today by which it is done.'),
+      measure: line(300, 'How one knows that it works.'),
+      stop_if: line(300, 'What would be a reason to stop.'),
+      claim_ids: claimIds,
+    }),
+    10,
+    'What to do, in order of their dates.',
+  ),
+  flaw_replies: list(
+    v.object({
+      flaw_id: reference('The id of a fatal flaw that you were given.'),
+      text: text(longText, 'The answer to it, in 20 to 400 characters.'),
+    }),
+    24,
+    'One answer to each fatal flaw; empty without any.',
+  ),
   dissent: list(
     v.object({
       claim_id: reference('A contested claim.'),
@@ -210,6 +265,12 @@ export const draftSchema = v.object({
     'Every disagreement and the minority view.',
   ),
   uncertainties: list(line(500, 'One open point.'), 10, 'What the question does not say.'),
+  changed: v.optional(
+    line(
+      600,
+      'Where an earlier decision was given: what is other than there and why, or that nothing is. Else empty.',
+    ),
+  ),
 });
 
 export const verificationSchema = v.object({
@@ -220,10 +281,35 @@ export const verificationSchema = v.object({
   contradictions: list(
     v.object({
       claim_id: reference('The id of the point contradicted.'),
-      explanation: text(500, 'The words of the draft and why they contradict the point.'),
+      quote: line(longText, 'The words of the draft that contradict it, copied exactly.'),
+      explanation: text(500, 'Why they contradict the point.'),
     }),
     24,
     'Empty when there is none.',
+  ),
+});
+
+/** Text on one line, which may be empty. */
+const sentence = (limit: number, description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.transform((value) => clip(clean(value).replace(/\s+/g, ' '), limit)),
+  );
+
+export const questionCheckSchema = v.object({
+  verdict: v.pipe(
+    v.picklist(['ready', 'ask', 'undecidable']),
+    v.description('Whether the council can answer what is asked.'),
+  ),
+  questions: list(
+    sentence(checkLimits.question, `One question, at most ${checkLimits.question} characters.`),
+    checkLimits.questions,
+    'What the person must say first; empty unless the verdict is ask.',
+  ),
+  why: sentence(
+    checkLimits.why,
+    `Why it cannot be decided, at most ${checkLimits.why} characters; empty unless the verdict is undecidable.`,
   ),
 });
 
@@ -231,8 +317,10 @@ const schemas = {
   opinion: opinionSchema,
   claim_ledger: claimLedgerSchema,
   review: reviewSchema,
+  second_vote: secondVoteSchema,
   draft: draftSchema,
   verification: verificationSchema,
+  question_check: questionCheckSchema,
 };
 
 export type ReplyName = keyof typeof schemas;
@@ -240,8 +328,10 @@ export type ReplyName = keyof typeof schemas;
 export type Opinion = v.InferOutput<typeof opinionSchema>;
 export type ClaimLedger = v.InferOutput<typeof claimLedgerSchema>;
 export type Review = v.InferOutput<typeof reviewSchema>;
+export type SecondVoteReply = v.InferOutput<typeof secondVoteSchema>;
 export type Draft = v.InferOutput<typeof draftSchema>;
 export type Verification = v.InferOutput<typeof verificationSchema>;
+export type QuestionCheck = v.InferOutput<typeof questionCheckSchema>;
 export type ReplyOf<Name extends ReplyName> = v.InferOutput<(typeof schemas)[Name]>;
 
 /** The same reply as JSON Schema, in the subset that every provider's structured output accepts. */
@@ -249,8 +339,10 @@ export const replyJsonSchemas: Readonly<Record<ReplyName, JsonSchema>> = {
   opinion: strictJsonSchema(opinionSchema),
   claim_ledger: strictJsonSchema(claimLedgerSchema),
   review: strictJsonSchema(reviewSchema),
+  second_vote: strictJsonSchema(secondVoteSchema),
   draft: strictJsonSchema(draftSchema),
   verification: strictJsonSchema(verificationSchema),
+  question_check: strictJsonSchema(questionCheckSchema),
 };
 
 export type Malformed = { ok: false; failure: 'malformed'; reason: string };

@@ -8,19 +8,29 @@ import type {
   Optimization,
   OptimizationSummary,
   ProgressStep,
-  RunResult,
   RunStatus,
   SeatProgress,
   SeatStatus,
 } from '#services/optimizations/contract.ts';
-import type { Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
 import {
+  answerSlot,
   draftSlot,
   opinionSlot,
   reviewSlot,
-  verifySlot,
 } from '#services/optimizations/run/slots.ts';
+import { describeDegraded } from './degraded.ts';
+import { acceptedDraft, describeResult } from './describe-result.ts';
+import {
+  claimText,
+  decisionReason,
+  erased,
+  fatalFlawsOf,
+  missingFact,
+  opinionOf,
+  optionText,
+  quoteOf,
+} from './texts.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
@@ -34,9 +44,13 @@ export function describeRun(view: RunView, now: number): Optimization {
     context: view.context ?? erased,
     objectives: [...view.objectives],
     constraints: [...view.constraints],
+    files: [...view.files],
     stand_in: view.standIn,
     models: view.seats.map((seat) => describeSeat(view, seat)),
     metadata: { models: view.seats.map((seat) => seat.name) },
+    refines: describeRefinement(view),
+    refinements: [...view.refinements],
+    refinable: view.refinable,
     insights_count: bias
       ? bias.consensus_points.length +
         bias.disagreement_areas.length +
@@ -44,8 +58,26 @@ export function describeRun(view: RunView, now: number): Optimization {
       : 0,
     evolution: { ...describeProgress(view, now), bias },
     result: describeResult(view),
+    degraded: describeDegraded(view, (seat) => whyOut(view, seat)),
     ended_because: endReason(view),
     council: view,
+  };
+}
+
+function describeRefinement({ refines, before }: RunView): Optimization['refines'] {
+  if (refines === null) return null;
+  const { root, previous, number, included, about, claimId, claims, text } = refines;
+  return {
+    root_id: root,
+    previous_id: previous,
+    number,
+    included,
+    about,
+    text: about === 'contested' ? null : (text ?? erased),
+    claim_id: claimId,
+    claim_ids: [...claims],
+    given_before: [...(before?.given ?? [])],
+    decision_before: before?.decision ?? null,
   };
 }
 
@@ -62,7 +94,7 @@ export function summarize(view: RunView): OptimizationSummary {
     challenge_type: view.challengeType,
     progress: overallProgress(view),
     agreement_score: view.scores?.agreement.score ?? null,
-    confidence_score: null,
+    confidence_score: view.scores?.decision.share ?? null,
     cost: cost.micros === null ? null : cost.micros / 1_000_000,
     cost_is_minimum: cost.atLeast,
     credits: {
@@ -76,13 +108,13 @@ export function summarize(view: RunView): OptimizationSummary {
     },
     simulated: simulated > 0,
     simulated_seats: simulated,
+    root_id: view.refines?.root ?? null,
+    refinement_number: view.refines?.number ?? null,
     created_at: view.createdAt,
     createdAt: view.createdAt,
     ended_at: view.endedAt,
   };
 }
-
-export const erased = 'Erased';
 
 export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus {
   if (view.stage === 'draft') return 'pending';
@@ -129,7 +161,7 @@ function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
     step_details: stepDetails(view),
     estimated_completion: left === null || left <= 0 ? null : left,
     start_time: view.startedAt,
-    models_queried: view.seats.filter((seat) => view.calls[opinionSlot(seat.seat)]).length,
+    models_queried: view.seats.filter((seat) => view.calls[answerSlot(view, seat.seat)]).length,
     models_completed: answered(view),
     can_cancel: ['draft', 'opinions', 'claims', 'reviews'].includes(view.stage),
   };
@@ -145,7 +177,7 @@ function stepDetails(view: RunView): string {
     case 'claims':
       return 'Collecting the claims of all answers';
     case 'reviews':
-      return `${reviewed} of ${view.accepted?.length ?? view.seats.length} blind reviews are in`;
+      return `${reviewed} of ${view.accepted?.length ?? view.seats.length} ${view.refines ? 'votes' : 'blind reviews'} are in`;
     case 'scoring':
       return 'Comparing the reviews';
     case 'synthesis':
@@ -166,7 +198,7 @@ function stepDetails(view: RunView): string {
 }
 
 function answered(view: RunView): number {
-  return view.seats.filter((seat) => view.calls[opinionSlot(seat.seat)]?.outcome).length;
+  return view.seats.filter((seat) => view.calls[answerSlot(view, seat.seat)]?.outcome).length;
 }
 
 function isUnderway(view: RunView): boolean {
@@ -240,7 +272,12 @@ function currentDraft(view: RunView): CallView | undefined {
 }
 
 function isOut(view: RunView, seat: string): boolean {
-  return finalFailure(view, opinionSlot(seat)) !== null || isMissing(view, seat);
+  return finalFailure(view, answerSlot(view, seat)) !== null || isMissing(view, seat);
+}
+
+/** Of a refinement: its model has gone since the run that it refines. */
+function isNotOffered({ refines }: RunView, seat: string): boolean {
+  return refines?.notOffered.includes(seat) === true;
 }
 
 function isMissing(view: RunView, seat: string): boolean {
@@ -265,7 +302,7 @@ function finalFailure(view: RunView, slot: Slot): FailureClass | 'lost' | null {
  * The failure that a missing seat was about to retry when its stage closed; null when it was at work.
  */
 function lastFailure(view: RunView, seat: string): FailureClass | null {
-  const last = lastAttempt(view, opinionSlot(seat))?.attempt;
+  const last = lastAttempt(view, answerSlot(view, seat))?.attempt;
   return last?.status === 'failed' ? last.failure : null;
 }
 
@@ -276,7 +313,8 @@ export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
   const status = seatStatus(view, seat.seat);
   const cost = costOf(view, slots);
   const latency = lastAttempt(view, slots[0]!)?.attempt.latencyMs ?? null;
-  const confidence = view.scores?.confidence[seat.seat]?.value;
+  const support = view.scores?.confidence[seat.seat]?.support;
+  const place = view.scores?.order.indexOf(seat.seat) ?? -1;
   return {
     id: `${view.id}:${seat.seat}`,
     seat: seat.seat,
@@ -288,7 +326,8 @@ export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
     currentStep: view.stage === 'draft' ? null : stepOf(view),
     costCents: cost.micros === null ? null : cost.micros / 10_000,
     latencyMs: last?.attempt.latencyMs ?? latency,
-    confidence: confidence === undefined ? null : Math.round(confidence),
+    confidence: support === undefined ? null : Math.round(support * 100),
+    rank: place < 0 ? null : place + 1,
     attempt: last?.number ?? 0,
     simulated: seat.simulated,
     reason: seatReason(view, seat.seat, status),
@@ -312,18 +351,19 @@ export const repairWords: Readonly<Record<Repair, string>> = {
 
 function seatStatus(view: RunView, seat: string): SeatStatus {
   if (view.excluded?.seat === seat) return 'excluded';
-  const failure = finalFailure(view, opinionSlot(seat));
+  if (isNotOffered(view, seat)) return 'not_called';
+  const failure = finalFailure(view, answerSlot(view, seat));
   if (failure === 'refusal') return 'refused';
   if (failure === 'timeout') return 'timed_out';
   if (failure !== null) return 'failed';
   if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
   if (view.stage === 'closed' || view.stage === 'settling') {
-    const opinion = view.calls[opinionSlot(seat)];
-    return !opinion ? 'not_called' : opinion.outcome ? 'completed' : 'failed';
+    const answer = view.calls[answerSlot(view, seat)];
+    return !answer ? 'not_called' : answer.outcome ? 'completed' : 'failed';
   }
   const review = view.calls[reviewSlot(seat)];
   if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
-  const slot = review ? reviewSlot(seat) : opinionSlot(seat);
+  const slot = review ? reviewSlot(seat) : answerSlot(view, seat);
   const last = lastAttempt(view, slot)?.attempt;
   if (!last) return 'waiting';
   return last.status === 'failed' && !last.final ? 'retrying' : 'processing';
@@ -332,23 +372,33 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
 function seatReason(view: RunView, seat: string, status: SeatStatus): string | null {
   if (status === 'excluded')
     return `Left out of the vote: its answer tried to instruct its reviewers (${view.excluded?.flags ?? 0} flagged it)`;
-  const failure = finalFailure(view, opinionSlot(seat));
-  if (failure !== null) return failureWords[failure];
-  if (isMissing(view, seat)) return failureWords[lastFailure(view, seat) ?? 'late'];
+  if (isOut(view, seat)) return whyOut(view, seat);
   if (status === 'not_called') return 'Was not asked';
   if (status === 'failed') return 'Had not answered when the run ended';
   if (status === 'retrying') {
     const last = lastAttempt(
       view,
-      view.calls[reviewSlot(seat)] ? reviewSlot(seat) : opinionSlot(seat),
+      view.calls[reviewSlot(seat)] ? reviewSlot(seat) : answerSlot(view, seat),
     );
-    return `Retrying (attempt ${(last?.number ?? 1) + 1}): ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
+    return `${retryingWords(last?.number ?? 1)}: ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
   }
   const reviewFailure = finalFailure(view, reviewSlot(seat));
   return reviewFailure === null ? null : `No review: ${failureWords[reviewFailure]}`;
 }
 
-export const failureWords: Readonly<Record<FailureClass | 'lost' | 'late', string>> = {
+function whyOut(view: RunView, seat: string): string {
+  if (isNotOffered(view, seat)) return failureWords.not_offered;
+  return failureWords[
+    finalFailure(view, answerSlot(view, seat)) ?? lastFailure(view, seat) ?? 'late'
+  ];
+}
+
+/** `attempts`: those that failed. From the second retry on it has its number. */
+export function retryingWords(attempts: number): string {
+  return attempts < 2 ? 'Retrying' : `Retrying (retry ${attempts})`;
+}
+
+export const failureWords: Readonly<Record<MissingSeat['why'], string>> = {
   rate_limited: 'The provider is limiting requests',
   timeout: 'No answer in time',
   conflict: 'The provider reported a conflict',
@@ -365,6 +415,7 @@ export const failureWords: Readonly<Record<FailureClass | 'lost' | 'late', strin
   aborted: 'The call was stopped',
   lost: 'The call was lost',
   late: 'No answer in time',
+  not_offered: 'This model is no longer offered',
 };
 
 /** Micro-dollars of the given slots; null before any call was priced. */
@@ -388,6 +439,7 @@ function isOver(view: RunView, attempt: AttemptView): boolean {
 function endReason(view: RunView): string | null {
   const reason = view.conclusion?.reason ?? null;
   if (reason === null) return null;
+  if (reason === 'reviews' && view.refines) return 'Too few models voted again.';
   const words = {
     quorum: 'Too few models gave an answer that could be used.',
     reviews: 'Too few models reviewed the answers.',
@@ -395,7 +447,10 @@ function endReason(view: RunView): string | null {
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
     drafts_failed:
-      'No recommendation passed its checks, so the best single answer is shown instead.',
+      view.conclusion?.heading === 'best_single_answer'
+        ? 'No recommendation passed its checks, so the best single answer is shown instead.'
+        : 'No recommendation passed its checks.',
+    no_ledger: 'The claims of the answers could not be merged, so no recommendation was written.',
   } as const;
   return words[reason];
 }
@@ -406,24 +461,32 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     agreement_band: scores.agreement.band,
     agreement_capped: capOf(scores),
     agreement_note: agreementNote(scores),
+    ordering: scores.ordering ?? 'kemeny',
     two_camps: scores.twoCamps,
     clear_winner: scores.clearWinner,
     clear_winner_reason: scores.clearWinnerReason,
     disagreement_areas: scores.disagreements.map((area) => describeArea(view, scores, area)),
     consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
     model_confidence_scores: Object.fromEntries(
-      Object.entries(scores.confidence).map(([seat, one]) => [seat, Math.round(one.value)]),
+      Object.entries(scores.confidence).map(([seat, { support }]) => [
+        seat,
+        Math.round(support * 100),
+      ]),
     ),
-    uncertainty_factors: scores.uncertainty.map((factor) => ({
-      kind: factor.kind,
-      text: uncertaintyText(view, factor),
-    })),
+    uncertainty_factors: scores.uncertainty
+      // Runs of v0.1 carry it, and only an operator can do something about it.
+      .filter(({ ref }) => ref !== 'price_table_stale')
+      .map((factor) => ({ kind: factor.kind, text: uncertaintyText(view, factor) })),
     minority_report: scores.minority
       ? {
           seat: scores.minority.seat,
-          position: opinionOf(view, scores.minority.seat)?.recommendation.one_line ?? erased,
+          position: positionOf(view, scores.minority),
           against: [...scores.minority.against],
-          flaws: flawsAgainst(view, scores.order[0] ?? ''),
+          flaws: scores.minority.against.flatMap((seat) =>
+            fatalFlawsOf(view, seat, scores.verdict?.bestSeat ?? scores.order[0] ?? '').map(
+              (text) => ({ seat, text }),
+            ),
+          ),
         }
       : null,
     indicators: [
@@ -451,8 +514,6 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
         note: 'How far longer answers ranked higher (τ). One run cannot separate length from quality.',
       },
-      { id: 'self', name: 'Self-preference', value: null, note: 'Not measured in this version.' },
-      { id: 'family', name: 'Same family', value: null, note: 'Not measured in this version.' },
     ],
   };
 }
@@ -494,33 +555,25 @@ function describeArea(
     sides: area.sides.map((side) => ({
       stance: area.about === 'decision' ? optionText(view, side.stance) : side.stance,
       seats: [...side.seats],
-      quote: bestQuote(view, scores, area.about, side.seats),
+      quote: quoteOf(view, scores, area.about, side),
     })),
-    settled_by: settledBy(view, area.about),
+    settled_by: settledBy(view, scores, area.about),
   };
 }
 
-/** Verbatim from the side's best-placed answer: its words for the claim, else its recommendation. */
-function bestQuote(
-  view: RunView,
-  scores: Scores,
-  about: string,
-  seats: readonly string[],
-): { seat: string; text: string } | null {
-  const best = scores.order.filter((seat) => seats.includes(seat));
-  const quotes = view.ledger?.claims[about]?.quotes ?? [];
-  for (const seat of best) {
-    const own = quotes.find((quote) => quote.seat === seat);
-    if (own) return { seat, text: own.quote };
-  }
-  const seat = best[0] ?? seats[0];
-  const line = seat === undefined ? null : opinionOf(view, seat)?.recommendation.one_line;
-  return seat !== undefined && line ? { seat, text: line } : null;
+/** What would settle a question: what the recommendation says, else a fact that a voter misses. */
+function settledBy(view: RunView, scores: Scores, about: string): string | null {
+  const written = acceptedDraft(view)?.dissent.find((one) => one.claim_id === about)?.text;
+  return written ?? missingFact(view, scores, about);
 }
 
-function settledBy(view: RunView, about: string): string | null {
-  const dissent = acceptedDraft(view)?.dissent.find((one) => one.claim_id === about);
-  return dissent?.text ?? null;
+/** A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. */
+function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minority']>): string {
+  const ownAnswer = opinionOf(view, seat)?.recommendation.one_line ?? erased;
+  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
+  const reason = decisionReason(view, seat);
+  const option = optionText(view, optionId);
+  return reason === null ? option : `${option}: ${reason}`;
 }
 
 function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): string {
@@ -544,110 +597,11 @@ const processWords: Readonly<Record<string, string>> = {
   no_claim_ledger: 'The claims of the answers could not be merged.',
   seat_excluded: 'One answer was left out of the vote.',
   strongest_seat_missing: 'The strongest model of the panel is missing.',
-  price_table_stale: 'The price table is more than 30 days old.',
+  votes_missing: 'Not every model voted again.',
 };
-
-export function claimText(view: RunView, id: string): string {
-  return view.ledger?.claims[id]?.text ?? fallbackClaimText(view, id) ?? erased;
-}
-
-export function optionText(view: RunView, id: string): string {
-  const option = view.ledger?.options[id];
-  if (option?.text) return option.text;
-  const author = option?.seats[0];
-  return (author && opinionOf(view, author)?.recommendation.option_label) || erased;
-}
-
-/** A fallback ledger has no texts of its own: they are in the answers, in order of importance. */
-function fallbackClaimText(view: RunView, id: string): string | null {
-  const claim = view.ledger?.claims[id];
-  const author = claim?.authors[0];
-  const opinion = author === undefined ? null : opinionOf(view, author);
-  const index = claim?.index ?? null;
-  return index === null ? null : (opinion?.claims[index]?.text ?? null);
-}
-
-export function opinionOf(view: RunView, seat: string): Opinion | null {
-  return view.calls[opinionSlot(seat)]?.opinion ?? null;
-}
-
-function flawsAgainst(view: RunView, seat: string): { seat: string; text: string }[] {
-  return view.seats.flatMap((reviewer) =>
-    (view.calls[reviewSlot(reviewer.seat)]?.notes?.flaws ?? [])
-      .filter((flaw) => flaw.seat === seat)
-      .map((flaw) => ({ seat: reviewer.seat, text: flaw.text })),
-  );
-}
 
 const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
 
 function signed(value: number): string {
   return formatNumber(value, { ...twoDecimals, signDisplay: 'exceptZero' }, 'en-US');
-}
-
-// ── the result ──────────────────────────────────────────────────────────────────────────────────
-
-function acceptedRound(view: RunView): number | null {
-  const found = Object.entries(view.rounds).find(([, one]) => one.verdict === 'accept');
-  return found ? Number(found[0]) : null;
-}
-
-function acceptedDraft(view: RunView): Draft | null {
-  const number = acceptedRound(view);
-  return number === null ? null : (view.calls[draftSlot(number)]?.draft ?? null);
-}
-
-function describeResult(view: RunView): RunResult | null {
-  const { conclusion } = view;
-  if (view.stage !== 'closed' || conclusion?.outcome !== 'completed' || !conclusion.heading)
-    return null;
-  const number = acceptedRound(view);
-  const draft = acceptedDraft(view);
-  if (conclusion.heading === 'recommendation' && number !== null)
-    return {
-      heading: 'recommendation',
-      decision: draft?.decision ?? erased,
-      sections: draft?.sections ?? [],
-      next_steps: draft?.next_steps ?? [],
-      dissent: draft?.dissent ?? [],
-      uncertainties: draft?.uncertainties ?? [],
-      verified: verifiedBy(view, number),
-      seat: null,
-    };
-  const opinion = conclusion.bestSeat === null ? null : opinionOf(view, conclusion.bestSeat);
-  return {
-    heading: 'best_single_answer',
-    decision: opinion?.recommendation.one_line ?? erased,
-    sections: [
-      { heading: 'Why', blocks: plain(opinion?.reasoning) },
-      { heading: 'What it rests on', blocks: plain(opinion?.claims.map((claim) => claim.text)) },
-      { heading: 'Risks', blocks: plain(opinion?.risks) },
-    ].filter((section) => section.blocks.length > 0),
-    next_steps: [],
-    dissent: [],
-    uncertainties: opinion ? [...opinion.assumptions, ...opinion.missing_info] : [],
-    verified: 'none',
-    seat: conclusion.bestSeat,
-  };
-}
-
-/** Models other than the writer that checked the draft; `self` when only the writer's own did. */
-function verifiedBy(view: RunView, number: number): RunResult['verified'] {
-  const writer = answeringModel(view, draftSlot(number));
-  const checked = [1, 2].flatMap((verifier) => {
-    const model = answeringModel(view, verifySlot(number, verifier));
-    return model === null ? [] : [model];
-  });
-  const others = new Set(checked.filter((model) => model !== writer)).size;
-  if (others > 0) return others > 1 ? 'two' : 'one';
-  return checked.length > 0 ? 'self' : 'none';
-}
-
-function answeringModel(view: RunView, slot: Slot): string | null {
-  const attempts = Object.values(view.calls[slot]?.attempts ?? {});
-  return attempts.find(({ status }) => status === 'succeeded')?.model ?? null;
-}
-
-function plain(texts: readonly string[] | undefined) {
-  return (texts ?? []).map((text) => ({ text, claim_ids: [] }));
 }

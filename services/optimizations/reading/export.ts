@@ -5,7 +5,15 @@ import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { describeRun } from './describe.ts';
-import { foldRun, occurredAt, openTexts, runEventOf } from './read-run.ts';
+import {
+  createReadRun,
+  foldRun,
+  occurredAt,
+  openTexts,
+  previousOf,
+  runEventOf,
+} from './read-run.ts';
+import { withTicks } from './next-steps.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
@@ -25,8 +33,11 @@ const tables = {
     'context',
     'objectives',
     'constraints',
+    'files',
     'challenge_type',
     'strategy',
+    'root_id',
+    'refinement_number',
     'status',
     'price',
     'charged',
@@ -55,11 +66,13 @@ export function runExport(dependencies: RunExportDependencies): ExportPart {
 }
 
 async function* runRows(
-  { readStream, sealer, clock }: RunExportDependencies,
+  { pool, readStream, sealer, clock }: RunExportDependencies,
   runId: string,
 ): AsyncGenerator<readonly [string, ExportRow]> {
   const { events } = await readStream(streamOf(runId));
   const texts = await Promise.all(events.map(async (event) => textsOf(sealer, event)));
+  const previous = previousOf(events[0]);
+  const base = previous === null ? null : await createReadRun({ readStream, sealer })(previous);
   const run = foldRun(
     runId,
     events.map((recorded, index) => ({
@@ -68,10 +81,11 @@ async function* runRows(
       at: occurredAt(recorded),
       texts: texts[index] ?? {},
     })),
+    base,
   );
   if (!run) return;
   const { view } = run;
-  const described = describeRun(view, clock());
+  const described = await withTicks(pool, describeRun(view, clock()));
   yield [
     'runs',
     {

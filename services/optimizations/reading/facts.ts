@@ -3,7 +3,7 @@ import type { Sealer } from '#services/platform/seal.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { occurredAt, openTexts, patchWithCase, runEventOf } from './read-run.ts';
-import { erased } from './describe.ts';
+import { erased } from './texts.ts';
 import { fieldsOfView } from './view.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';

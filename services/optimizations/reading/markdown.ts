@@ -1,7 +1,9 @@
-import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
-import { draftMarkdown, escapeMarkdown } from '#services/optimizations/prompts/draft.ts';
-import { claimText, opinionOf } from './describe.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
+import { degradedWords } from './degraded.ts';
+import { resultMarkdown } from './result-markdown.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
+import { opinionOf } from './texts.ts';
 
 /**
  * A run's result as Markdown, for the clipboard, a file and the command line. Everything that a person
@@ -9,13 +11,16 @@ import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts
  * where the Markdown is pasted.
  */
 export function runMarkdown(run: Optimization): string {
-  const { bias } = run.evolution;
   const parts = [
     `# ${escapeMarkdown(run.title)}`,
     isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
+    run.files.length === 0
+      ? ''
+      : `Files: ${run.files.map(({ name }) => escapeMarkdown(name)).join(', ')}`,
     simulatedLines(run),
-    run.result ? recommendation(run, run.result) : ending(run),
-    ...(bias ? [agreement(bias), ...findings(bias)] : []),
+    degradedLines(run),
+    refinementLines(run),
+    ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
     ...answers(run),
     models(run),
   ];
@@ -42,6 +47,23 @@ function simulatedLines(run: Optimization): string {
     .join('\n>\n');
 }
 
+function degradedLines({ degraded, credits }: Optimization): string {
+  if (degraded === null) return '';
+  const { title, sentences } = degradedWords(degraded, credits);
+  return `**${title}.** ${escapeMarkdown(sentences.join(' '))}`;
+}
+
+/** What a refinement was given, and what that changed. */
+function refinementLines({ refines, result }: Optimization): string {
+  if (refines === null) return '';
+  const { text, number } = refines;
+  const changed = result?.changed ?? null;
+  return [
+    `*Refinement ${number}${text === null ? '' : `: ${escapeMarkdown(text)}`}*`,
+    ...(changed === null ? [] : [`**What changed:** ${escapeMarkdown(changed)}`]),
+  ].join('\n\n');
+}
+
 const statusWords: Readonly<Record<Optimization['status'], string>> = {
   pending: 'Not started',
   processing: 'Still running',
@@ -52,83 +74,6 @@ const statusWords: Readonly<Record<Optimization['status'], string>> = {
 
 function ending(run: Optimization): string {
   return `**${statusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
-}
-
-function agreement(bias: BiasAnalysis): string {
-  const score =
-    bias.agreement_score === null
-      ? 'no score.'
-      : `${bias.agreement_score} of 100 (${bias.agreement_band ?? ''}).`;
-  const sentences = [
-    `${score} Agreement is not correctness.`,
-    bias.agreement_note ?? '',
-    bias.two_camps ? 'There is no winner: two camps.' : '',
-  ];
-  return section('Agreement', [sentences.filter((one) => one !== '').join(' ')]);
-}
-
-function recommendation(run: Optimization, result: RunResult): string {
-  const heading =
-    result.heading === 'recommendation'
-      ? 'Recommendation'
-      : `Best single answer${result.seat === null ? '' : ` (${result.seat})`}`;
-  const checked = {
-    two: 'Checked by two other models.',
-    one: 'Checked by one other model.',
-    self: 'Checked by the model that wrote it.',
-    none: 'Not independently verified.',
-  };
-  const claims = Object.keys(run.council.ledger?.claims ?? {}).map((id) => ({
-    id,
-    text: claimText(run.council, id),
-  }));
-  const because = result.heading === 'recommendation' ? null : run.ended_because;
-  return [
-    `## ${heading}`,
-    because === null ? '' : escapeMarkdown(because),
-    `*${checked[result.verified]}*`,
-    draftMarkdown({ ...result, option_id: '' }, claims).replaceAll(/^## /gm, '### '),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
-}
-
-function findings(bias: BiasAnalysis): string[] {
-  return [
-    section(
-      'Consensus points',
-      bias.consensus_points.map((point) => `- ${escapeMarkdown(point.text)}`),
-    ),
-    section('Where the models stand apart', bias.disagreement_areas.map(divergence)),
-    minority(bias),
-    section(
-      'Uncertainty factors',
-      bias.uncertainty_factors.map((factor) => `- ${escapeMarkdown(factor.text)}`),
-    ),
-  ];
-}
-
-function divergence(area: BiasAnalysis['disagreement_areas'][number]): string {
-  return [
-    `- **${escapeMarkdown(area.text)}**`,
-    ...area.sides.map((side) => {
-      const quote = side.quote ? `: “${escapeMarkdown(side.quote.text)}” (${side.quote.seat})` : '';
-      return `  - ${escapeMarkdown(side.stance)}, ${side.seats.join(', ')}${quote}`;
-    }),
-    ...(area.settled_by === null
-      ? []
-      : [`  - Both sides, and what would settle it: ${escapeMarkdown(area.settled_by)}`]),
-  ].join('\n');
-}
-
-function minority({ minority_report: report }: BiasAnalysis): string {
-  if (!report) return '';
-  return section('Minority report', [
-    `${report.seat}: ${escapeMarkdown(report.position)}`,
-    ...report.flaws.map(
-      (flaw) => `\nAgainst the first answer, ${flaw.seat}: ${escapeMarkdown(flaw.text)}`,
-    ),
-  ]);
 }
 
 function answers(run: Optimization): string[] {
@@ -188,8 +133,4 @@ function money(run: Optimization): string {
       : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
   const isSimulated = run.simulated_seats === run.models.length;
   return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}.${charged}`;
-}
-
-function section(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
 }

@@ -2,20 +2,27 @@ import type { StandIn } from '#services/sandbox/models/cases.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
+  Ballot,
   CallOutcome,
   ChallengeType,
   DraftChecks,
   LedgerTexts,
   MissingSeat,
   OptimizationEvent,
+  Refines,
   Repair,
+  ReviewNotes,
   Schedule,
   Scores,
   Seat,
   SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import type { OptimizationSummary, Refinable } from '#services/optimizations/summary-contract.ts';
+import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
+import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import { mergedBallot } from '#services/optimizations/run/second-ballot.ts';
+import { reviewSlot } from '#services/optimizations/run/slots.ts';
 
 /**
  * What people see of a run, written once for the server and the browser: an event becomes a patch of
@@ -41,17 +48,12 @@ export type AttemptView = {
   retryAt: string | null;
 };
 
-export type ReviewNotes = {
-  critique: string;
-  flaws: readonly { seat: string; text: string }[];
-};
-
 export type CallView = {
   attempts: Readonly<Record<string, AttemptView>>;
   outcome: CallOutcome | null;
   opinion: Opinion | null;
   notes: ReviewNotes | null;
-  draft: Draft | null;
+  draft: WrittenDraft | null;
   /** Share of the expected text that has streamed in, 0–1; live only. */
   streamed: number;
 };
@@ -72,6 +74,9 @@ export type RoundView = {
   verdict: 'accept' | 'repair' | 'other_synthesizer' | 'fallback' | null;
   failed: readonly string[];
 };
+
+/** What was read out of a file, as the person left it. */
+export type RunFile = { name: string; text: string };
 
 /** `name` is the model's name as people read it. */
 export type SeatView = Seat & { name: string };
@@ -102,11 +107,14 @@ export type RunView = {
   /** How long runs that began before may have the places of its calls. */
   waitMs: number;
   endedAt: string | null;
+  /** The newest that the run's person gave, else the ledger's, else the asked question's. */
   title: string | null;
+  titles: { own: string | null; ledger: string | null; asked: string | null };
   challenge: string | null;
   context: string | null;
   objectives: readonly string[];
   constraints: readonly string[];
+  files: readonly RunFile[];
   seats: readonly SeatView[];
   /** How the panel differs from the design; null in runs of v0.1. */
   seating: SeatingFacts | null;
@@ -114,6 +122,8 @@ export type RunView = {
   calls: Readonly<Record<Slot, CallView>>;
   accepted: readonly string[] | null;
   missing: readonly MissingSeat[];
+  /** Seats that did not review, or, in a refinement, did not vote again. */
+  silent: readonly MissingSeat[];
   ledger: {
     source: 'extractor' | 'second_extractor' | 'fallback';
     scored: boolean;
@@ -129,7 +139,32 @@ export type RunView = {
   conclusion: Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'] | null;
   settled: { captured: number; refunded: number } | null;
   hidden: boolean;
+  /** What is new in a refinement; null in any other run. */
+  refines: RefinesView | null;
+  /** What stood before a refinement; null in any other run, and in the patches of one. */
+  before: BeforeView | null;
+  /** Of the root that this run is or belongs to; server only, as of the time of reading. */
+  refinements: readonly OptimizationSummary[];
+  /** Null until the run has completed; server only. */
+  refinable: Refinable | null;
 };
+
+export type RefinesView = Omit<Refines, 'before' | 'claimId'> & {
+  claimId: string | null;
+  /** The instruction or the changed fact; null without one. */
+  text: string | null;
+};
+
+export type BeforeView = {
+  /** By seat: the review with every vote that was given again before. */
+  reviews: Readonly<Record<string, ReviewView>>;
+  /** The earlier refinements' facts and instructions, oldest first. */
+  given: readonly string[];
+  /** The decision that the result before announced; null where it was erased. */
+  decision: string | null;
+};
+
+export type ReviewView = { ballot: Ballot; notes: ReviewNotes | null };
 
 /** A partial view: objects merge by key, everything else replaces. */
 export type RunPatch = DeepPartial<RunView>;
@@ -151,11 +186,11 @@ export type FieldsOf = (event: OptimizationEvent) => readonly string[];
 export const fieldsOfView: FieldsOf = (event) => {
   switch (event.type) {
     case 'OptimizationCreated':
-      return ['title', ...questionFields];
+      return ['title', ...questionFields, 'instruction'];
     case 'CallSucceeded':
       return fieldsOfCall[event.data.outcome.kind];
     case 'ClaimsFixed':
-      return ['ledger'];
+      return ['ledger', 'title'];
     case 'OptimizationRenamed':
       return ['title'];
     default:
@@ -169,12 +204,19 @@ export const titleAlone: FieldsOf = (event) =>
 export const titleAndQuestion: FieldsOf = (event) =>
   fieldsOfView(event).filter((field) => ['title', 'challenge', 'context'].includes(field));
 
-export const questionFields = ['challenge', 'context', 'objectives', 'constraints'] as const;
+export const questionFields = [
+  'challenge',
+  'context',
+  'objectives',
+  'constraints',
+  'files',
+] as const;
 
 const fieldsOfCall: Readonly<Record<CallOutcome['kind'], readonly string[]>> = {
   opinion: ['reply'],
   claims: [],
   review: ['notes'],
+  second_vote: ['notes'],
   draft: ['reply'],
   verify: [],
 };
@@ -202,15 +244,18 @@ export function patchOf(
         createdAt,
         retryOf: event.data.retryOf ?? null,
         title: texts['title'] ?? null,
+        titles: { own: null, ledger: null, asked: texts['title'] ?? null },
         challenge: texts['challenge'] ?? null,
         context: texts['context'] ?? null,
         objectives: (parsed(texts['objectives']) as string[] | null) ?? [],
         constraints: (parsed(texts['constraints']) as string[] | null) ?? [],
+        files: (parsed(texts['files']) as RunFile[] | null) ?? [],
+        ...(event.data.refines ? tableOf(event.data.refines, seats, texts) : {}),
       };
     }
     case 'ProcessingStarted':
       return {
-        stage: 'opinions',
+        stage: 'reviewsSoftAt' in event.data ? 'reviews' : 'opinions',
         startedAt: event.data.startedAt,
         waitMs: event.data.waitMs ?? 0,
       };
@@ -226,18 +271,18 @@ export function patchOf(
     case 'CallSucceeded': {
       const { slot, attempt, outcome } = event.data;
       const reply = texts['reply'];
+      const isVote = outcome.kind === 'review' || outcome.kind === 'second_vote';
+      const notes = isVote ? (parsed(texts['notes']) as ReviewNotes | null) : null;
       return call(
         slot,
         attempt,
         { status: 'succeeded', repaired: event.data.repaired ?? [], ...ended(event.data) },
         {
-          outcome,
+          outcome: outcome.kind === 'review' ? withReasons(outcome, notes) : outcome,
           streamed: 1,
           ...(outcome.kind === 'opinion' ? { opinion: parsed(reply) as Opinion | null } : {}),
-          ...(outcome.kind === 'draft' ? { draft: parsed(reply) as Draft | null } : {}),
-          ...(outcome.kind === 'review'
-            ? { notes: parsed(texts['notes']) as ReviewNotes | null }
-            : {}),
+          ...(outcome.kind === 'draft' ? { draft: storedDraft(parsed(reply)) } : {}),
+          ...(isVote ? { notes } : {}),
         },
       );
     }
@@ -255,6 +300,7 @@ export function patchOf(
       const { source, scored, claims, options, notes } = event.data;
       return {
         stage: 'reviews',
+        titles: { ledger: texts['title'] ?? null },
         ledger: {
           source,
           scored,
@@ -284,7 +330,7 @@ export function patchOf(
       };
     }
     case 'ReviewsClosed':
-      return { stage: 'scoring', excluded: event.data.excluded };
+      return { stage: 'scoring', excluded: event.data.excluded, silent: event.data.missing };
     case 'ScoresComputed': {
       const { inputs: _inputs, synthesisHardAt: _hardAt, ...scores } = event.data;
       return { stage: 'synthesis', scores };
@@ -308,7 +354,7 @@ export function patchOf(
     case 'OptimizationRestored':
       return { hidden: false };
     case 'OptimizationRenamed':
-      return { title: texts['title'] ?? null };
+      return { titles: { own: texts['title'] ?? null } };
     case 'SoftPassed':
       return {};
   }
@@ -317,7 +363,9 @@ export function patchOf(
 /** A new view; keys that the patch does not name keep their objects. */
 export function applyPatch(view: RunView, patch: RunPatch, version: number): RunView {
   if (version <= view.version) return view;
-  return { ...(merged(view, patch) as RunView), version };
+  const next = merged(view, patch) as RunView;
+  const { own, ledger, asked } = next.titles;
+  return { ...next, title: own ?? ledger ?? asked, version };
 }
 
 /** The view with how far open calls have streamed (0–100); never moves one back. */
@@ -360,7 +408,6 @@ const emptySchedule: Schedule = {
   minFamilies: 0,
   typicalSeconds: 0,
   strongest: '',
-  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 0,
     opinionsHard: 0,
@@ -387,16 +434,19 @@ const emptyView: RunView = {
   waitMs: 0,
   endedAt: null,
   title: null,
+  titles: { own: null, ledger: null, asked: null },
   challenge: null,
   context: null,
   objectives: [],
   constraints: [],
+  files: [],
   seats: [],
   seating: null,
   schedule: emptySchedule,
   calls: {},
   accepted: null,
   missing: [],
+  silent: [],
   ledger: null,
   excluded: null,
   scores: null,
@@ -404,6 +454,10 @@ const emptyView: RunView = {
   conclusion: null,
   settled: null,
   hidden: false,
+  refines: null,
+  before: null,
+  refinements: [],
+  refinable: null,
 };
 
 const newAttempt: AttemptView = {
@@ -450,4 +504,98 @@ function ended(end: { usage: UsageRecord; costMicros: number | null; latencyMs: 
 
 function parsed(text: string | null | undefined): unknown {
   return text === null || text === undefined ? null : (JSON.parse(text) as unknown);
+}
+
+/** A review's votes with the reasons that were sealed beside them. */
+function withReasons(
+  { kind, ballot }: Extract<CallOutcome, { kind: 'review' }>,
+  notes: ReviewNotes | null,
+): CallOutcome {
+  return { kind, ballot: reasonedBallot(ballot, notes) };
+}
+
+function reasonedBallot(ballot: Ballot, notes: ReviewNotes | null): Ballot {
+  const { reasons = {}, decisionReason = '' } = notes ?? {};
+  return {
+    ...ballot,
+    votes: Object.fromEntries(
+      Object.entries(ballot.votes).map(([claim, vote]) => {
+        const reason = reasons[claim];
+        return [claim, reason === undefined ? vote : { ...vote, reason }];
+      }),
+    ),
+    decision: {
+      ...ballot.decision,
+      ...(decisionReason === '' ? {} : { reason: decisionReason }),
+    },
+  };
+}
+
+/** A draft as it was sealed; those of v0.1 have one text for each step, and answer no flaws. */
+function storedDraft(sealed: unknown): WrittenDraft | null {
+  const draft = sealed as
+    | (Omit<WrittenDraft, 'next_steps'> & {
+        next_steps: readonly (WrittenDraft['next_steps'][number] | StepOfFirstVersion)[];
+      })
+    | null;
+  return (
+    draft && {
+      ...draft,
+      flaw_replies: draft.flaw_replies ?? [],
+      next_steps: draft.next_steps.map((step) =>
+        'action' in step
+          ? step
+          : {
+              action: step.text,
+              owner: 'you',
+              by_days: null,
+              measure: '',
+              stop_if: '',
+              claim_ids: step.claim_ids,
+            },
+      ),
+    }
+  );
+}
+
+type StepOfFirstVersion = { text: string; claim_ids: string[] };
+
+/** What a seat voted, with its second vote in a refinement; null without any. */
+export function ballotOf(view: RunView, seat: string): Ballot | null {
+  return reviewOf(view, seat)?.ballot ?? null;
+}
+
+/** What a seat wrote in its review. */
+export function notesOf(view: RunView, seat: string): ReviewNotes | null {
+  return reviewOf(view, seat)?.notes ?? null;
+}
+
+/** Null for a seat that has voted neither here nor before. */
+export function reviewOf(view: RunView, seat: string): ReviewView | null {
+  const before = view.before?.reviews[seat] ?? null;
+  const { outcome = null, notes = null } = view.calls[reviewSlot(seat)] ?? {};
+  if (outcome?.kind === 'review') return { ballot: outcome.ballot, notes };
+  if (outcome?.kind !== 'second_vote') return before;
+  // A reason of a vote that was given again would speak for the old one.
+  const { votes, ...ballot } = mergedBallot(before?.ballot, outcome);
+  const again = reasonedBallot({ ...ballot, votes: outcome.votes }, notes);
+  return {
+    ballot: { ...again, votes: { ...votes, ...again.votes } },
+    notes: before?.notes ?? null,
+  };
+}
+
+/** What a refinement begins with, as far as its own event says. */
+function tableOf(
+  refines: Refines,
+  seats: readonly Seat[],
+  texts: EventTexts,
+): Pick<RunView, 'refines' | 'accepted' | 'missing'> {
+  const { before: _before, claimId = null, ...plain } = refines;
+  const { notOffered } = plain;
+  return {
+    refines: { ...plain, claimId, text: texts['instruction'] ?? null },
+    accepted: seats.map(({ seat }) => seat).filter((seat) => !notOffered.includes(seat)),
+    missing: notOffered.map((seat) => ({ seat, why: 'not_offered' })),
+  };
 }

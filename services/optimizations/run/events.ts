@@ -5,6 +5,7 @@ import type {
   UsageRecord,
 } from '#services/models/model.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
+import type { ProviderClass } from '#services/models/offer.ts';
 import type { SeatRole, StrategyId } from '#services/models/strategy-list.ts';
 import type { Lanes } from '#services/models/waiting.ts';
 
@@ -54,7 +55,13 @@ export type CalledModel = Pick<
 >;
 
 /** `seat` is the code people see: S1, R2, I3. */
-export type Seat = CouncilModel & { seat: string; role: SeatRole; family: string };
+export type Seat = CouncilModel & {
+  seat: string;
+  role: SeatRole;
+  family: string;
+  /** Of its review, which `effort` is not; absent in runs of v0.1, where one effort served both. */
+  reviewEffort?: Effort | null;
+};
 
 /** How the panel differs from the strategy's design, in words. */
 export type SeatingFacts = {
@@ -82,8 +89,8 @@ export type Schedule = {
   typicalSeconds: number;
   /** The seat with the most expensive model: its absence matters most. */
   strongest: string;
-  /** A price of this run was last read more than 30 days before it was created. */
-  pricesStale: boolean;
+  /** In runs of v0.1: a price was last read more than 30 days before it was created. */
+  pricesStale?: boolean;
   /**
    * By model, the prices that this run's costs use: a call costs the row in force when it starts.
    * Absent in runs of v0.1, as is `maxOutputTokens`, the bound of one call's output.
@@ -121,19 +128,25 @@ export type Rubric = {
   riskAwareness: number;
 };
 
+/** `reason` is in views only: an event seals it. */
+export type Vote = { stance: Stance; confidence: number; reason?: string };
+
 /** One reviewer's answer in plain ids: labels are already turned back into seats. */
 export type Ballot = {
   /** Best first; seats in one group are tied. Only the seats that were shown. */
   ranking: readonly (readonly string[])[];
   scores: Readonly<Record<string, Rubric>>;
-  votes: Readonly<Record<string, { stance: Stance; confidence: number }>>;
+  votes: Readonly<Record<string, Vote>>;
   /** `seat`: the best argument for it; null when no shown answer argues for it. */
-  decision: { optionId: string; seat: string | null };
+  decision: { optionId: string; seat: string | null; reason?: string };
   suspects: readonly string[];
   /** The scores contradicted the ranking; the ranking counts. */
   scoresContradict: boolean;
   fatalFlaws: Readonly<Record<string, number>>;
 };
+
+/** A ballot of a refinement: it votes again on some claims and on the decision, and ranks nothing. */
+export type SecondVote = Pick<Ballot, 'votes'> & { optionId: string };
 
 export type ClaimFixed = {
   id: string;
@@ -187,15 +200,98 @@ export type CallOutcome =
     }
   | ({ kind: 'claims'; rejectedQuotes: number } & Ledger)
   | { kind: 'review'; ballot: Ballot }
+  | ({ kind: 'second_vote' } & SecondVote)
   | { kind: 'draft'; optionId: string; checks: DraftChecks }
+  /** A contradiction counts only with words of the draft as they are there. */
   | { kind: 'verify'; contradicts: boolean; claimIds: readonly string[] };
 
-/** `excluded` answered, but was left out of the vote. */
-export type MissingSeat = { seat: string; why: FailureClass | 'lost' | 'late' };
+/**
+ * `excluded` answered, but was left out of the vote. `not_offered`: of a refinement, whose model has
+ * gone since.
+ */
+export type MissingSeat = { seat: string; why: FailureClass | 'lost' | 'late' | 'not_offered' };
 
-export type Settlement = { kind: 'release' } | { kind: 'capture'; capture: number; refund: number };
+/** How the hold of a run ends. */
+export type Charge = { kind: 'release' } | { kind: 'capture'; capture: number; refund: number };
 
-export type Heading = 'recommendation' | 'best_single_answer';
+/** `nothing`: the run cost nothing, so there is no hold. */
+export type Settlement = Charge | { kind: 'nothing' };
+
+/** What a completed run publishes; `docs/method.md` defines each. */
+export const headings = [
+  'recommendation',
+  'no_majority',
+  'best_single_answer',
+  'undecidable',
+] as const;
+export type Heading = (typeof headings)[number];
+
+/** The option of every ledger that says that the question cannot be decided from what was given. */
+export const undecidableOption = 'undecidable';
+
+/**
+ * What a refinement needs of the run that it starts from, in ids and numbers: it is decided and counted
+ * from its own events alone. The texts are read from the runs themselves.
+ */
+export type Refines = {
+  /** The run that is no refinement. Its key seals all texts. */
+  root: string;
+  /** The root, or the completed refinement of it that this one starts from. */
+  previous: string;
+  /** 1 for the first refinement of its root. */
+  number: number;
+  /** Its price was part of the root's. */
+  included: boolean;
+  /** What is new: `contested` is nothing but a second vote. */
+  about: 'instruction' | 'fact' | 'contested';
+  /** The claim that the changed fact is about. */
+  claimId?: string;
+  /** The claims that are voted on again, at most ten. */
+  claims: readonly string[];
+  /** Seats whose model is no longer offered. */
+  notOffered: readonly string[];
+  before: Before;
+};
+
+/** The council as it stood before a refinement, without seats that were left out of the vote. */
+export type Before = {
+  /** Of the root: ties are broken as they were there. */
+  seed: string;
+  order: readonly string[];
+  offsets: readonly number[];
+  ledger: Ledger;
+  scored: boolean;
+  opinions: Readonly<Record<string, { confidence: number; characters: number }>>;
+  ballots: Readonly<Record<string, Ballot>>;
+  /** Slots of these ballots, such as `opt_…/review.S1`. */
+  inputs: readonly Slot[];
+  /** What made the result less certain, such as `seats_missing`. */
+  process: readonly string[];
+};
+
+/** What the vote decided. Votes are heads. */
+export type Verdict = {
+  /** The heading if a draft passes. */
+  heading: Heading;
+  /** The option that the vote chose; null without one. */
+  optionId: string | null;
+  /** Without a majority: the option of the better placed answer. */
+  tieBreak: string | null;
+  votesFor: number;
+  votesTotal: number;
+  /** The options to compare where none is chosen. */
+  contenders: readonly string[];
+  /** The best answer that proposes the option, else the best that its voters named. */
+  bestSeat: string | null;
+};
+
+/** An answer of the chosen option that two or more reviewers called a mistake to follow. */
+export type Flaw = {
+  id: string;
+  aboutSeat: string;
+  optionId: string;
+  reviewers: readonly string[];
+};
 
 export type ConclusionReason =
   | 'quorum'
@@ -204,13 +300,17 @@ export type ConclusionReason =
   | 'not_seatable'
   | 'person'
   | 'drafts_failed'
+  /** Nothing to write about: the claims of the answers could not be merged. */
+  | 'no_ledger'
   | null;
 
 /** Numbers of `ScoresComputed`; formulas in `council.ts`. Shares are 0–1, rounded to 4 decimals. */
 export type Scores = {
   metricVersion: string;
-  /** Kemeny order, best first. */
+  /** Best first. */
   order: readonly string[];
+  /** What made it; absent before `agreement_v2`: Kemeny. */
+  ordering?: 'kemeny' | 'win_rate';
   q: Readonly<Record<string, number | null>>;
   rubricMeans: Readonly<Record<string, number | null>>;
   condorcetWinner: string | null;
@@ -218,6 +318,8 @@ export type Scores = {
   clearWinnerReason:
     | 'clear'
     | 'tied_orders'
+    /** The win rates place another answer first; since `agreement_v2`. */
+    | 'orders_differ'
     | 'narrow_margin'
     | 'no_rank_agreement'
     | 'not_enough_comparisons'
@@ -256,6 +358,9 @@ export type Scores = {
     share: number | null;
     votes: Readonly<Record<string, readonly string[]>>;
   };
+  /** Absent in runs of v0.1, whose draft chose the decision. */
+  verdict?: Verdict;
+  flaws?: readonly Flaw[];
   consensus: readonly string[];
   disagreements: readonly {
     /** A claim id, or `decision`. */
@@ -316,6 +421,9 @@ export type OptimizationEvent =
         userId: string;
         challengeType: ChallengeType;
         strategy: StrategyId;
+        /** Of the strategy, and who answers: runs alike in both are timed together. Absent in v0.1. */
+        strategyVersion?: number;
+        providerClass?: ProviderClass;
         /** Credits. */
         price: number;
         /** The price holds until here. */
@@ -328,16 +436,23 @@ export type OptimizationEvent =
         /** 32 hex characters; everything random in the run is derived from it. */
         seed: string;
         retryOf?: string;
+        /** In a refinement, whose seats are those whose answers were counted before. */
+        refines?: Refines;
         /** The prepared case that simulated seats answer from; absent when no seat is simulated. */
         preparedCase?: string;
         createdAt: string;
         sealed: {
           title: string;
           challenge: string;
-          context: string;
+          /** The rest of the question; a refinement finds it in its root. */
+          context?: string;
           /** JSON arrays of text. */
-          objectives: string;
-          constraints: string;
+          objectives?: string;
+          constraints?: string;
+          /** A JSON array of names and texts; absent without files. */
+          files?: string;
+          /** Of a refinement: the instruction or the changed fact. */
+          instruction?: string;
         };
       }
     >
@@ -345,14 +460,27 @@ export type OptimizationEvent =
       'ProcessingStarted',
       {
         startedAt: string;
-        opinionsSoftAt: string;
-        opinionsHardAt: string;
         runDeadlineAt: string;
         /** Part of these deadlines: runs that began before may have the lanes for so long. */
         waitMs?: number;
-      }
+      } & (
+        | { opinionsSoftAt: string; opinionsHardAt: string }
+        /** A refinement begins with its votes. */
+        | { reviewsSoftAt: string; reviewsHardAt: string }
+      )
     >
-  | Event<'CallStarted', CallAt & CalledModel & { startedAt: string }>
+  | Event<
+      'CallStarted',
+      CallAt &
+        CalledModel & {
+          startedAt: string;
+          /**
+           * `promptText` of the request under a subkey of the run's data key, 64 hex digits. Absent in
+           * runs of v0.1, and when the run's texts were erased before the call.
+           */
+          promptMac?: string;
+        }
+    >
   | Event<'CallLost', CallAt & { final: boolean }>
   | Event<
       'CallSucceeded',
@@ -363,7 +491,7 @@ export type OptimizationEvent =
         repaired?: readonly Repair[];
         /**
          * `reply`: the model's text. Opinions add `shown`, the scrubbed text that reviewers read;
-         * reviews add `notes`, JSON of {critique, flaws: [{seat, text}]}.
+         * reviews add `notes`, JSON of ReviewNotes.
          */
         sealed: { reply: string; shown?: string; notes?: string };
       }
@@ -395,7 +523,7 @@ export type OptimizationEvent =
         reviewsSoftAt: string;
         reviewsHardAt: string;
         /** Absent for a fallback, because the opinions hold its texts. JSON of LedgerTexts. */
-        sealed?: { ledger: string };
+        sealed?: { ledger: string; title?: string };
       }
     >
   | Event<
@@ -410,7 +538,7 @@ export type OptimizationEvent =
   | Event<
       'ScoresComputed',
       Scores & {
-        /** Slots of the ballots that were counted. */
+        /** Slots of the ballots that were counted; those of another run as `opt_…/review.S1`. */
         inputs: readonly Slot[];
         synthesisHardAt: string;
       }
@@ -433,6 +561,8 @@ export type OptimizationEvent =
         reason: ConclusionReason;
         /** The author of the answer published under "best single answer". */
         bestSeat: string | null;
+        /** No draft passed. Absent in runs of v0.1: true of their best single answers. */
+        draftFailed?: boolean;
         callsStarted: number;
         missing: number;
         seats: number;
@@ -451,6 +581,15 @@ export type OptimizationEvent =
 
 export type OptimizationEventType = OptimizationEvent['type'];
 
+/** The content of `CallSucceeded.sealed.notes`. Runs of v0.1 have no reasons. */
+export type ReviewNotes = {
+  critique: string;
+  flaws: readonly { seat: string; text: string }[];
+  /** By claim. */
+  reasons?: Readonly<Record<string, string>>;
+  decisionReason?: string;
+};
+
 /** The content of `ClaimsFixed.sealed.ledger`. */
 export type LedgerTexts = {
   claims: Readonly<
@@ -466,4 +605,14 @@ export function streamOf(runId: string): string {
 
 export function runIdOf(streamId: string): string {
   return streamId.slice('optimization-'.length);
+}
+
+type Conclusion = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'];
+
+/** Runs of v0.1 do not say it; there only a best single answer stood for a failed draft. */
+export function hasNoDraft({
+  draftFailed,
+  heading,
+}: Pick<Conclusion, 'draftFailed' | 'heading'>): boolean {
+  return draftFailed ?? heading === 'best_single_answer';
 }

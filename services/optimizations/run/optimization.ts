@@ -2,7 +2,7 @@ import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import { effortOf, isLastAttempt, nextTry } from './attempts.ts';
-import { forgottenFrom } from './deadlines.ts';
+import { forgottenFrom, untilClosed } from './deadlines.ts';
 import type {
   CalledModel,
   CallOutcome,
@@ -46,7 +46,7 @@ export type CallResult =
       repaired: readonly Repair[];
       sealed: { reply: string; shown?: string; notes?: string };
       /** The ledger's texts, for the slot `claims.*`. */
-      ledger?: string;
+      ledger?: { ledger: string; title?: string };
     }
   | { ok: false; failure: FailureClass; retryAfterMs: number | null };
 
@@ -61,7 +61,7 @@ export type OptimizationCommand =
       waitMs?: number;
     }
   | { type: 'Cancel'; now: string }
-  | { type: 'BeginCall'; slot: Slot; attempt: number; now: string }
+  | { type: 'BeginCall'; slot: Slot; attempt: number; now: string; promptMac?: string }
   | {
       type: 'EndCall';
       slot: Slot;
@@ -134,8 +134,15 @@ function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
       type: 'ProcessingStarted',
       data: {
         startedAt: command.now,
-        opinionsSoftAt: later(command.now, waitMs + deadlinesMs.opinionsSoft),
-        opinionsHardAt: later(command.now, waitMs + deadlinesMs.opinionsHard),
+        ...(state.refines
+          ? {
+              reviewsSoftAt: later(command.now, waitMs + deadlinesMs.reviewsSoft),
+              reviewsHardAt: later(command.now, waitMs + deadlinesMs.reviewsHard),
+            }
+          : {
+              opinionsSoftAt: later(command.now, waitMs + deadlinesMs.opinionsSoft),
+              opinionsHardAt: later(command.now, waitMs + deadlinesMs.opinionsHard),
+            }),
         runDeadlineAt: later(command.now, waitMs + deadlinesMs.run),
         ...(waitMs > 0 ? { waitMs } : {}),
       },
@@ -179,6 +186,8 @@ function cancelDraft(state: At<'draft'>): OptimizationEvent[] {
 
 function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationEvent[] {
   if (!isOpen(state) || stageOf(command.slot) !== state.stage) return [];
+  // The job of the deadline, which is due, closes the stage or opens it once more.
+  if (untilClosed(state, Date.parse(command.now)) <= 0) return [];
   const call = owedCall(state, command.slot);
   if (!call || command.attempt !== call.attempts + 1) return [];
   const lost = { slot: command.slot, attempt: call.attempts };
@@ -191,6 +200,7 @@ function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationE
       attempt: command.attempt,
       ...calledModel(command.slot, state),
       startedAt: command.now,
+      ...(command.promptMac === undefined ? {} : { promptMac: command.promptMac }),
     },
   };
   return call.open ? [{ type: 'CallLost', data: { ...lost, final: false } }, begun] : [begun];
@@ -258,7 +268,7 @@ function consequences(
         source: command.slot === claimsSlot(1) ? 'extractor' : 'second_extractor',
         scored: true,
         ...reviewDeadlines(state.schedule, command.now),
-        ...(text === undefined ? {} : { sealed: { ledger: text } }),
+        ...(text === undefined ? {} : { sealed: text }),
       },
     },
   ];
@@ -371,7 +381,7 @@ function roundOf(slot: Slot): number {
 /** As the command bus runs it. */
 export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
   name: 'optimization',
-  version: 4,
+  version: 5,
   initialState,
   decide,
   evolve,

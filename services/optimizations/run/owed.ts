@@ -1,5 +1,5 @@
 import type { Slot } from './events.ts';
-import type { RunState } from './state.ts';
+import type { At, RunState } from './state.ts';
 import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
 
 /** The open work of a run, read from its state by the decider, its jobs and the sweeper alike. */
@@ -22,8 +22,7 @@ export function owedSlots(state: RunState): Slot[] {
       const draft = state.calls[draftSlot(round)]?.outcome;
       if (draft?.kind !== 'draft')
         return [draftSlot(round)].filter((slot) => isWaiting(state, slot));
-      const verifiers = draft.checks.passed ? [verifySlot(round, 1), verifySlot(round, 2)] : [];
-      return verifiers.filter((slot) => isWaiting(state, slot));
+      return draft.checks.passed ? verifiersOf(state).filter((slot) => isWaiting(state, slot)) : [];
     }
     case 'none':
     case 'draft':
@@ -31,6 +30,11 @@ export function owedSlots(state: RunState): Slot[] {
     case 'closed':
       return [];
   }
+}
+
+/** Who compares the draft of this round with the consensus; nobody without one. */
+export function verifiersOf({ judged, hasConsensus }: At<'synthesis'>): Slot[] {
+  return hasConsensus ? [verifySlot(judged + 1, 1), verifySlot(judged + 1, 2)] : [];
 }
 
 /** The number of the slot's next attempt. */

@@ -1,4 +1,4 @@
-import type { CouncilModel, Schedule, Seat, Slot } from './events.ts';
+import type { CouncilModel, Refines, Schedule, Seat, Slot } from './events.ts';
 
 /** Reading and writing the names of slots; `Slot` in `events.ts` describes the grammar. */
 export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
@@ -29,6 +29,10 @@ export function parseSlot(slot: Slot): SlotParts {
 export const opinionSlot = (seat: string): Slot => `opinion.${seat}`;
 export const claimsSlot = (round: number): Slot => `claims.${round}`;
 export const reviewSlot = (seat: string): Slot => `review.${seat}`;
+/** Where a seat answers what a run asks it first: in a refinement that is its second vote. */
+export function answerSlot({ refines }: { refines?: object | null }, seat: string): Slot {
+  return refines ? reviewSlot(seat) : opinionSlot(seat);
+}
 export const draftSlot = (round: number): Slot => `draft.${round}`;
 export const verifySlot = (round: number, verifier: number): Slot => `verify.${round}.${verifier}`;
 
@@ -52,12 +56,11 @@ export function modelOf(
   const synthesizers = run.synthesizers ?? [];
   switch (parts.kind) {
     case 'opinion':
-    case 'review':
-      return modelAt(
-        run.seats.filter((seat) => seat.seat === parts.seat),
-        0,
-        slot,
-      );
+      return seatAt(run.seats, parts.seat);
+    case 'review': {
+      const seat = seatAt(run.seats, parts.seat);
+      return seat.reviewEffort === undefined ? seat : { ...seat, effort: seat.reviewEffort };
+    }
     case 'claims':
       return modelAt(run.schedule.extractors, parts.round - 1, slot);
     case 'draft':
@@ -71,10 +74,22 @@ export function modelOf(
   }
 }
 
+/** The seats that a run calls: in a refinement, those whose model is still offered. */
+export function askedSeats(run: { seats: readonly Seat[]; refines?: Refines }): readonly Seat[] {
+  const { notOffered = [] } = run.refines ?? {};
+  return run.seats.filter(({ seat }) => !notOffered.includes(seat));
+}
+
 /** Every model that a run may call, in its seats and outside them; a model may stand there twice. */
 export function everyModel(run: { seats: readonly Seat[]; schedule: Schedule }): CouncilModel[] {
   const { extractors, synthesizers, verifiers } = run.schedule;
   return [...run.seats, ...extractors, ...synthesizers, ...verifiers.flat()];
+}
+
+function seatAt(seats: readonly Seat[], code: string): Seat {
+  const found = seats.find((seat) => seat.seat === code);
+  if (!found) throw new RangeError(`There is no seat ${code}`);
+  return found;
 }
 
 function modelAt(models: readonly CouncilModel[], index: number, slot: Slot): CouncilModel {

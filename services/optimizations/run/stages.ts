@@ -2,17 +2,21 @@ import { computeScores } from '#services/optimizations/council/council.ts';
 import type { CouncilInput } from '#services/optimizations/council/council.ts';
 import { currentMetric } from '#services/optimizations/council/metric.ts';
 import type { Metric } from '#services/optimizations/council/metric.ts';
+import { undecidableOption } from './events.ts';
 import type {
   Ballot,
   ConclusionReason,
   Heading,
   MissingSeat,
   OptimizationEvent,
+  Refines,
   Schedule,
+  Scores,
   Seat,
   Slot,
 } from './events.ts';
-import { isDead, isWaiting } from './owed.ts';
+import { isDead, isWaiting, verifiersOf } from './owed.ts';
+import { isRefining, secondCouncil, secondVotes } from './second-round.ts';
 import {
   answersQuorum,
   answersReachable,
@@ -23,7 +27,7 @@ import type { At, OpenState, RunState } from './state.ts';
 import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
-import { claimsSlot, draftSlot, opinionSlot, reviewSlot, verifySlot } from './slots.ts';
+import { answerSlot, claimsSlot, draftSlot, opinionSlot, reviewSlot } from './slots.ts';
 
 /**
  * The consequences of a fact: stages open and close here, and a run concludes. Pure, and called after
@@ -120,7 +124,10 @@ export function fallbackLedger(state: At<'claims'>, now: string): OptimizationEv
     type: 'ClaimsFixed',
     data: {
       claims,
-      options: state.order.map((seat, index) => ({ id: `o${index + 1}`, seats: [seat] })),
+      options: [
+        ...state.order.map((seat, index) => ({ id: `o${index + 1}`, seats: [seat] })),
+        { id: undecidableOption, seats: [] },
+      ],
       notes: [],
       source: 'fallback',
       scored: false,
@@ -172,7 +179,34 @@ export function closeReviews(
  * The scores as the reviews of a run give them; the same each time, so that they can be verified with
  * the metric that the run names.
  */
-export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric) {
+export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric): Count {
+  const counted = isRefining(state) ? secondVotesOf(state) : firstReviewsOf(state);
+  return { ...counted, scores: computeScores(counted.council, metric) };
+}
+
+function secondVotesOf(state: At<'reviews'> & { refines: Refines }): Counted {
+  const ballots = secondVotes(state);
+  const missing = [...state.missing, ...missingSeats(state, reviewSlot, state.accepted)];
+  return {
+    ballots,
+    missing,
+    excluded: null,
+    inputs: [...state.refines.before.inputs, ...Object.keys(ballots).map(reviewSlot)],
+    council: secondCouncil(state, ballots, missing.length === 0),
+  };
+}
+
+type Counted = {
+  /** By seat: what it voted in this run. */
+  ballots: Readonly<Record<string, unknown>>;
+  missing: readonly MissingSeat[];
+  excluded: { seat: string; why: 'injection'; flags: number } | null;
+  inputs: readonly Slot[];
+  council: CouncilInput;
+};
+export type Count = Counted & { scores: Scores };
+
+function firstReviewsOf(state: At<'reviews'>): Counted {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
   const excluded = excludedSeat(state, ballots);
@@ -180,7 +214,7 @@ export function countReviews(state: At<'reviews'>, metric: Metric = currentMetri
   const seats = state.seats.filter(
     (seat) => state.accepted.includes(seat.seat) && seat.seat !== excluded?.seat,
   );
-  const input: CouncilInput = {
+  const council: CouncilInput = {
     seed: state.seed,
     seats,
     ballots: counted,
@@ -199,7 +233,7 @@ export function countReviews(state: At<'reviews'>, metric: Metric = currentMetri
       ...(state.missing.some(({ seat }) => seat === state.schedule.strongest)
         ? ['strongest_seat_missing']
         : []),
-      ...(state.schedule.pricesStale ? ['price_table_stale'] : []),
+      ...(state.schedule.pricesStale === true ? ['price_table_stale'] : []),
       ...(missing.length > 0 ? ['reviews_missing'] : []),
       ...(state.scored ? [] : ['no_claim_ledger']),
       ...(excluded ? ['seat_excluded'] : []),
@@ -210,7 +244,7 @@ export function countReviews(state: At<'reviews'>, metric: Metric = currentMetri
     missing,
     excluded,
     inputs: Object.keys(counted).map(reviewSlot),
-    scores: computeScores(input, metric),
+    council,
   };
 }
 
@@ -261,13 +295,15 @@ function withoutSeat(
 }
 
 function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
+  // Unmerged claims give a draft nothing to cite, and the gate nothing to compare.
+  if (!state.scored) return [conclude(state, 'completed', headingWithoutDraft(state), 'no_ledger')];
   const round = state.judged + 1;
   const draft = state.calls[draftSlot(round)];
   if (draft?.dead) return failRound(state, round, 'none', [`draft_${draft.dead}`], true);
   if (draft?.outcome?.kind !== 'draft') return [];
   const { checks } = draft.outcome;
   if (!checks.passed) return failRound(state, round, 'none', checks.failed, false);
-  const verifiers = [verifySlot(round, 1), verifySlot(round, 2)];
+  const verifiers = verifiersOf(state);
   if (verifiers.some((slot) => isWaiting(state, slot))) return [];
   const verdicts = verifiers.flatMap((slot) => {
     const outcome = state.calls[slot]?.outcome;
@@ -278,7 +314,7 @@ function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
     return failRound(state, round, verified, ['contradicts_consensus'], false);
   return [
     { type: 'SynthesisJudged', data: { round, verdict: 'accept', verified, failed: [] } },
-    conclude(state, 'completed', 'recommendation', null),
+    conclude(state, 'completed', state.verdict?.heading ?? 'recommendation', null),
   ];
 }
 
@@ -306,9 +342,17 @@ export function fallBack(state: At<'synthesis'>, failed: readonly string[]): Opt
       type: 'SynthesisJudged',
       data: { round: state.judged + 1, verdict: 'fallback', verified: 'none', failed },
     },
-    conclude(state, 'completed', 'best_single_answer', 'drafts_failed'),
+    conclude(state, 'completed', headingWithoutDraft(state), 'drafts_failed'),
   ];
 }
+
+/** No majority and that it cannot be decided are findings of the vote, which need no draft. */
+function headingWithoutDraft({ verdict }: At<'synthesis'>): Heading {
+  return verdict?.heading === 'no_majority' || verdict?.heading === 'undecidable'
+    ? verdict.heading
+    : 'best_single_answer';
+}
+
 type ConclusionOutcome = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data']['outcome'];
 
 export function conclude(
@@ -320,19 +364,20 @@ export function conclude(
   const calls = 'calls' in state ? state.calls : {};
   const callsStarted = Object.values(calls).reduce((sum, call) => sum + call.attempts, 0);
   const seats = state.seats.length;
-  const answered = state.seats.filter((seat) => calls[opinionSlot(seat.seat)]?.outcome).length;
-  const refused = state.seats.filter(
-    (seat) => calls[opinionSlot(seat.seat)]?.dead === 'refusal',
-  ).length;
+  const answers = state.seats.map(({ seat }) => calls[answerSlot(state, seat)]);
+  const answered = answers.filter((call) => call?.outcome).length;
+  const refused = answers.filter((call) => call?.dead === 'refusal').length;
   const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
   const { price } = state;
-  const due = { price, outcome, heading, callsStarted, missing, seats, answeredUnusable };
-  const bestSeat = state.stage === 'synthesis' ? (state.scoresOrder[0] ?? null) : null;
+  const draftFailed = reason === 'drafts_failed' || reason === 'no_ledger';
+  const due = { price, outcome, draftFailed, callsStarted, missing, seats, answeredUnusable };
+  const bestSeat =
+    state.stage === 'synthesis' ? (state.verdict?.bestSeat ?? state.scoresOrder[0] ?? null) : null;
   return {
     type: 'RunConcluded',
-    data: { ...due, reason, bestSeat, settlement: settlement(due) },
+    data: { ...due, heading, reason, bestSeat, settlement: settlement(due) },
   };
 }
 
@@ -345,6 +390,8 @@ export function opinionsQuorumMet(state: At<'opinions'>): boolean {
 }
 
 export function reviewsQuorumMet(state: At<'reviews'>): boolean {
+  if (isRefining(state))
+    return reviewsQuorum(state.seats.length, Object.keys(secondVotes(state)).length);
   const ballots = Object.values(ballotsOf(state));
   const everyAnswerRead = state.accepted.every((seat) =>
     ballots.some((ballot) => seat in ballot.scores),
@@ -354,6 +401,10 @@ export function reviewsQuorumMet(state: At<'reviews'>): boolean {
 
 /** Whether the outstanding reviewers could still complete the quorum, each with all it was shown. */
 function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]): boolean {
+  if (isRefining(state)) {
+    const voted = Object.keys(secondVotes(state)).length;
+    return reviewsQuorum(state.seats.length, voted + waiting.length);
+  }
   const ballots = Object.values(ballotsOf(state));
   const assignments = reviewAssignments(state.order, state.offsets);
   const toRead = new Set(waiting.flatMap((reviewer) => assignments[reviewer] ?? []));

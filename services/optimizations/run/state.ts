@@ -1,5 +1,14 @@
 import type { FailureClass } from '#services/models/model.ts';
-import type { CallOutcome, Ledger, MissingSeat, OptimizationEvent, Slot } from './events.ts';
+import type {
+  CallOutcome,
+  Ledger,
+  MissingSeat,
+  OptimizationEvent,
+  Refines,
+  Seat,
+  Slot,
+  Verdict,
+} from './events.ts';
 import type { Stage } from './slots.ts';
 
 /** How an attempt ended that may be followed by another (`attempts.ts`). */
@@ -60,6 +69,10 @@ type WithOpinions = Running & {
 type WithClaims = WithOpinions & { ledger: Ledger; scored: boolean };
 type WithScores = WithClaims & {
   scoresOrder: readonly string[];
+  /** Null in a run of v0.1, whose draft chose the decision. */
+  verdict: Verdict | null;
+  /** Verifiers compare the draft with the consensus, so without one there is nothing to verify. */
+  hasConsensus: boolean;
   /** Which of the two synthesisers (0 or 1) writes each round, by round. */
   synthesizers: readonly number[];
   judged: number;
@@ -133,18 +146,25 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
     return { stage: 'draft', ...fixedPart(event.data), hiddenAt: null, renames: 0, restores: 0 };
   if (state.stage === 'none') return state;
   switch (event.type) {
-    case 'ProcessingStarted':
-      return {
-        ...createdPart(state),
-        stage: 'opinions',
-        calls: {},
-        startedAt: event.data.startedAt,
-        waitMs: event.data.waitMs ?? 0,
-        softAt: event.data.opinionsSoftAt,
-        hardAt: event.data.opinionsHardAt,
-        runDeadlineAt: event.data.runDeadlineAt,
-        softPassed: false,
-      };
+    case 'ProcessingStarted': {
+      const { startedAt, waitMs = 0, runDeadlineAt } = event.data;
+      const begun = { ...createdPart(state), calls: {}, startedAt, waitMs, runDeadlineAt };
+      if ('opinionsSoftAt' in event.data) {
+        const { opinionsSoftAt: softAt, opinionsHardAt: hardAt } = event.data;
+        return { ...begun, stage: 'opinions', softAt, hardAt, softPassed: false };
+      }
+      const { reviewsSoftAt: softAt, reviewsHardAt: hardAt } = event.data;
+      return state.refines
+        ? {
+            ...begun,
+            ...tableOf(state.refines, state.seats),
+            stage: 'reviews',
+            softAt,
+            hardAt,
+            softPassed: false,
+          }
+        : state;
+    }
     case 'CallStarted':
       return withCall(state, event.data.slot, {
         attempts: event.data.attempt,
@@ -218,6 +238,8 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
         ...rest,
         stage: 'synthesis',
         scoresOrder: event.data.order,
+        verdict: event.data.verdict ?? null,
+        hasConsensus: event.data.consensus.length > 0,
         synthesizers: [0],
         judged: 0,
         hardAt: event.data.synthesisHardAt,
@@ -260,9 +282,22 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
   }
 }
 
+/** What a refinement begins with in place of opinions and claims. */
+function tableOf({ before, notOffered }: Refines, seats: readonly Seat[]) {
+  const { order, offsets, ledger, scored } = before;
+  return {
+    accepted: seats.map(({ seat }) => seat).filter((seat) => !notOffered.includes(seat)),
+    missing: notOffered.map((seat) => ({ seat, why: 'not_offered' as const })),
+    order,
+    offsets,
+    ledger,
+    scored,
+  };
+}
+
 function fixedPart(of: Fixed): Fixed {
   const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = of;
-  const { seats, schedule, seed } = of;
+  const { seats, schedule, seed, refines } = of;
   return {
     userId,
     challengeType,
@@ -273,6 +308,7 @@ function fixedPart(of: Fixed): Fixed {
     seats,
     schedule,
     seed,
+    ...(refines ? { refines } : {}),
   };
 }
 

@@ -61,8 +61,9 @@ function routeOf(context: Context): string {
 export async function parseBody<Schema extends v.GenericSchema>(
   context: HttpContext,
   schema: Schema,
+  maxBytes: number = requestLimits.bodyBytes,
 ): Promise<v.InferOutput<Schema>> {
-  const text = await readText(context);
+  const text = decoded(await readBytes(context, maxBytes)).trim();
   if (text !== '' && !isJsonType(context.req.header('content-type') ?? '')) throw notJson();
   return parseInput(schema, text === '' ? {} : parseJson(text));
 }
@@ -140,10 +141,6 @@ function sentenceOf(issue: v.BaseIssue<unknown>): string {
   if (issue.type === 'strict_object')
     return issue.expected === 'never' ? 'This field is not known.' : 'This field is required.';
   return issue.message.startsWith('Invalid ') ? 'This field is not valid.' : issue.message;
-}
-
-async function readText(context: HttpContext): Promise<string> {
-  return decoded(await readBytes(context, requestLimits.bodyBytes)).trim();
 }
 
 /**

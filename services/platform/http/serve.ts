@@ -155,8 +155,11 @@ function requireKey(context: HttpContext): void {
     });
 }
 
-async function bodyOf(context: HttpContext, { body, sends }: Endpoint): Promise<unknown> {
-  if (body) return parseBody(context, body);
+async function bodyOf(
+  context: HttpContext,
+  { body, bodyBytes, sends }: Endpoint,
+): Promise<unknown> {
+  if (body) return parseBody(context, body, bodyBytes);
   const isRead = context.req.method === 'GET' || context.req.method === 'HEAD';
   if (!isRead && !sends) await requireNoFields(context);
   return undefined;

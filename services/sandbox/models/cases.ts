@@ -160,7 +160,8 @@ export function standInFor(
   return { title, question: { challenge, context }, exact: isExact(found, asked) };
 }
 
-function isExact(
+/** Whether the case's own question was asked, word for word. */
+export function isExact(
   { question }: PreparedCase,
   asked: { challenge: string | null; context: string | null },
 ): boolean {
@@ -177,7 +178,7 @@ const germanWords =
   /[äöüß]|\b(?:der|die|das|ein|eine|und|oder|ist|nicht|ich|mein|meine|man|kann|soll|sollen|wie|wann|mit|wir)\b/gi;
 const englishWords = /\b(?:the|and|is|not|i|my|should|how|for|with|we|of|to|do|what)\b/gi;
 
-function languageOf(written: string): PreparedCase['language'] {
+export function languageOf(written: string): PreparedCase['language'] {
   const count = (words: RegExp) => written.match(words)?.length ?? 0;
   return count(germanWords) > count(englishWords) ? 'de' : 'en';
 }

@@ -25,6 +25,7 @@ const stageMs: Readonly<Record<string, readonly [number, number]>> = {
   review: [5000, 7800],
   draft: [4000, 5600],
   verification: [1500, 2200],
+  question_check: [900, 1500],
 };
 
 const otherStageMs = [1500, 2500] as const;

@@ -18,6 +18,7 @@ const question = {
   context: 'The keeper owns a third of it.',
   objectives: ['Eleven hundred visitors'],
   constraints: ['No brass bands'],
+  files: [{ name: 'visitors.csv', text: 'May,1100' }],
   challenge_type: 'other',
   strategy: 'fast',
 };
@@ -185,8 +186,8 @@ describe('an export', () => {
   });
 });
 
-function textsOf({ challenge, context, objectives, constraints }: typeof question) {
-  return { challenge, context, objectives, constraints };
+function textsOf({ challenge, context, objectives, constraints, files }: typeof question) {
+  return { challenge, context, objectives, constraints, files };
 }
 
 describe('the inventory', () => {

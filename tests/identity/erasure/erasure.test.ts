@@ -35,6 +35,7 @@ const canaries = {
   context: 'The lighthouse keeper Thaddeus owns a third of it.',
   objective: 'Eleven hundred visitors by Candlemas',
   constraint: 'No brass bands within the rotunda',
+  file: 'Takings of the observatory in Michaelmas',
   note: 'A gesture for the spilled marmalade',
   picture: 'Portrait by Wilhelmina Osgood',
 };
@@ -79,6 +80,7 @@ async function drafted(app: TestApp, { token }: Person): Promise<Optimization> {
       context: canaries.context,
       objectives: [canaries.objective],
       constraints: [canaries.constraint],
+      files: [{ name: 'takings.csv', text: canaries.file }],
       challenge_type: 'other',
       strategy: 'fast',
     },

@@ -102,6 +102,7 @@ export const bounds = {
 export const settings: SeatingSettings = {
   substitute: true,
   challengeCharacters: 2000,
+  filesCharacters: 0,
   packagePrice: 0.375,
   lifted: bounds.local,
 };

@@ -143,14 +143,20 @@ describe('a seating', () => {
     );
   });
 
-  test('a seating asks each model for an effort that it knows, and for the wanted one if it can', () => {
-    always((of, _offers, { seats }) => {
-      for (const one of seats) {
-        const { effort: asked } = wantedOf(of, one);
-        const known = asked === null ? [] : one.offer.efforts;
-        const able = known.filter((effort) => effort === asked);
-        const fitting = able.length > 0 ? able : known;
-        expect(fitting.length > 0 ? fitting : [null]).toContain(one.effort);
+  test('a seating asks each model for an effort that it knows, and for that of its part if it can', () => {
+    always((of, _offers, { seats, extractors, synthesizers, verifiers }) => {
+      const { opinion, claims, review, draft, verdict } = of.efforts;
+      const asked = [
+        ...seats.map((one) => [one, wantedOf(of, one).effort ?? opinion] as const),
+        ...seats.map((one) => [{ ...one, effort: one.reviewEffort }, review] as const),
+        ...extractors.map((one) => [one, claims] as const),
+        ...synthesizers.map((one) => [one, draft] as const),
+        ...verifiers.flat().map((one) => [one, verdict] as const),
+      ];
+      for (const [{ offer: placed, effort }, wanted] of asked) {
+        const able = placed.efforts.filter((known) => known === wanted);
+        const fitting = able.length > 0 ? able : placed.efforts;
+        expect(fitting.length > 0 ? fitting : [null]).toContain(effort);
       }
     });
   });
@@ -242,12 +248,12 @@ test('what breaks no rule of the design is the design with all of its models', (
       reviewsPerSeat: of.reviewsPerSeat,
       unavailable: null,
     });
-    const uses = (list: Seating['extractors']) =>
-      list.map(({ offer: { model }, effort }) => ({ model, effort }));
-    expect(uses(designed.seats)).toEqual(of.panel.map(({ model, effort }) => ({ model, effort })));
-    expect(uses(designed.extractors)).toEqual(of.extractors);
-    expect(uses(designed.synthesizers)).toEqual(of.synthesizers);
-    expect(designed.verifiers.map(uses)).toEqual(of.verifiers);
+    const uses = (list: Seating['extractors']) => list.map(({ offer: { model } }) => model);
+    const wanted = (list: readonly { model: string }[]) => list.map(({ model }) => model);
+    expect(uses(designed.seats)).toEqual(wanted(of.panel));
+    expect(uses(designed.extractors)).toEqual(wanted(of.extractors));
+    expect(uses(designed.synthesizers)).toEqual(wanted(of.synthesizers));
+    expect(designed.verifiers.map(uses)).toEqual(of.verifiers.map(wanted));
   }
 });
 

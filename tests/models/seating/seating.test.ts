@@ -105,18 +105,47 @@ describe('the seating of balanced', () => {
     const fast = catalogue.strategyOf('fast')!;
     const effortOf = (efforts: Offer['efforts']) =>
       seated([local('llama', { efforts })], {}, fast).seats.map((one) => one.effort);
-    expect(effortOf(['low', 'high'])).toEqual(['low', null, 'low', 'low', 'low', 'low', null]);
-    expect(effortOf(['none', 'high'])).toEqual([
-      'none',
-      null,
-      'none',
-      'none',
-      'none',
-      'none',
-      null,
-    ]);
-    expect(effortOf([])).toEqual([null, null, null, null, null, null, null]);
+    expect(new Set(effortOf(['low', 'high']))).toEqual(new Set(['low']));
+    expect(new Set(effortOf(['none', 'high']))).toEqual(new Set(['none']));
+    expect(new Set(effortOf([]))).toEqual(new Set([null]));
   });
+
+  // By seat, then both extractors, both writers and the verifiers of the first.
+  test.each([
+    [
+      'balanced',
+      'medium medium medium high medium medium medium',
+      'low low low none low low low',
+      'low low medium medium low low',
+    ],
+    [
+      'reasoning-focused',
+      'high high high high high xhigh xhigh',
+      'low low low high low low low',
+      'low low medium medium low low',
+    ],
+    [
+      'fast',
+      'none none none minimal none low none',
+      'none none none minimal none low none',
+      'low low none none none none',
+    ],
+  ])(
+    'the answers, reviews and other calls of %s have the efforts %s, %s and %s',
+    (id, ...wanted) => {
+      const { seats, extractors, synthesizers, verifiers } = seated(
+        everything,
+        {},
+        catalogue.strategyOf(id)!,
+      );
+      const others = [...extractors, ...synthesizers, ...verifiers[0]!];
+      expect([
+        seats.map((one) => one.effort).join(' '),
+        seats.map((one) => one.reviewEffort).join(' '),
+        others.map((one) => one.effort).join(' '),
+      ]).toEqual(wanted);
+    },
+  );
 
   test('a strategy that wants an unknown model is refused', () => {
     expect(() => seat(balanced, everything, () => null, settings)).toThrow(RangeError);
@@ -228,13 +257,13 @@ describe('a small context', () => {
           each.model === 'claude-haiku-5-5' ? { ...each, contextTokens } : each,
         ),
       );
-    const measured = [13_000, 11_000, 9000, 7000].map((contextTokens) => {
+    const measured = [13_000, 10_000, 9000, 7000].map((contextTokens) => {
       const { reviewsPerSeat, verdict, substitutions } = shrunk(contextTokens);
       return { contextTokens, reviewsPerSeat, verdict, substituted: substitutions.length };
     });
     expect(measured).toEqual([
       { contextTokens: 13_000, reviewsPerSeat: 6, verdict: 'full', substituted: 0 },
-      { contextTokens: 11_000, reviewsPerSeat: 4, verdict: 'order_only', substituted: 0 },
+      { contextTokens: 10_000, reviewsPerSeat: 4, verdict: 'order_only', substituted: 0 },
       { contextTokens: 9000, reviewsPerSeat: 3, verdict: 'order_only', substituted: 0 },
       { contextTokens: 7000, reviewsPerSeat: 6, verdict: 'full', substituted: 1 },
     ]);
@@ -335,7 +364,9 @@ test('a local model may have any name, also one that every object has', () => {
   const ids = ['constructor', '__proto__', 'qwen3:8b'];
   const offers = ids.map((id) => local(id, { provider: 'ollama' }));
   const council = { ...seated(offers), reviewsPerSeat: balanced.reviewsPerSeat };
-  const stored: unknown = JSON.parse(JSON.stringify(localContexts(council, 2000)));
+  const stored: unknown = JSON.parse(
+    JSON.stringify(localContexts(council, { challengeCharacters: 2000, filesCharacters: 0 })),
+  );
   expect(Object.keys(stored as object).toSorted()).toEqual(ids.toSorted());
   expect(Object.values(stored as object)).toEqual(ids.map(() => expect.any(Number) as number));
 });

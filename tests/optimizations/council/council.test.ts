@@ -253,8 +253,9 @@ describe('a seat that was left out', () => {
 describe('consensus points', () => {
   test.each<[string, string, boolean]>([
     ['all agree', 'aaaaaaa', true],
-    ['five of seven agree', 'aaaaadd', true],
-    ['four of six who took a stance agree', 'aaaaddu', true],
+    ['six of seven agree', 'aaaaaad', true],
+    ['four of six who took a stance agree', 'aaaaddu', false],
+    ['two of seven disagree, which is a dispute', 'aaaaadd', false],
     ['four of seven agree', 'aaaaddd', false],
     ['only four took a stance', 'aaaauuu', false],
     ['one firmly objects', 'aaaaaaD', false],
@@ -325,16 +326,17 @@ describe('disagreement areas', () => {
 
 describe('the minority report', () => {
   test('the minority report is the best answer that votes against the decision, and names those who saw a fatal flaw in the first', () => {
-    const input = polarised(7, 4);
+    const input = polarised(7, 5);
+    const best = computeScores(input).verdict?.bestSeat ?? '';
     const ballots = {
       ...input.ballots,
-      S2: { ...input.ballots['S2']!, fatalFlaws: { S4: 2 } },
-      S6: { ...input.ballots['S6']!, fatalFlaws: { S4: 1, S1: 1 } },
-      S7: { ...input.ballots['S7']!, fatalFlaws: { S1: 1 } },
+      S2: { ...input.ballots['S2']!, fatalFlaws: { [best]: 2 } },
+      S6: { ...input.ballots['S6']!, fatalFlaws: { [best]: 1, S3: 1 } },
+      S7: { ...input.ballots['S7']!, fatalFlaws: { S3: 1 } },
     };
-    const scores = computeScores({ ...input, ballots });
-    expect(scores.order[0]).toBe('S4');
-    expect(scores.minority).toEqual({ seat: 'S5', optionId: 'o2', against: ['S2', 'S6'] });
+    const { minority, q } = computeScores({ ...input, ballots });
+    const dissenters = ['S6', 'S7'].toSorted((one, other) => q[other]! - q[one]!);
+    expect(minority).toEqual({ seat: dissenters[0], optionId: 'o2', against: ['S2', 'S6'] });
   });
 });
 

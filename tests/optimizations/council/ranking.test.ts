@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { Ballot } from '#services/optimizations/run/events.ts';
-import { currentMetric } from '#services/optimizations/council/metric.ts';
+import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
+import type { Metric } from '#services/optimizations/council/metric.ts';
 import {
-  hasTwoCamps,
   kendallTau,
   rankAgreement,
   reviewerTaus,
+  twoCamps,
 } from '#services/optimizations/council/rank-agreement.ts';
 import {
   comparePairs,
@@ -15,6 +16,7 @@ import {
   judgeWinner,
   kemenyOrder,
   rubricMeans,
+  shownOrder,
   tieBreak,
   winRates,
 } from '#services/optimizations/council/ranking.ts';
@@ -193,8 +195,77 @@ describe('the Kemeny order', () => {
     expect(found).toEqual({ order: inOrder(pairs), unique: true, soleFirst: true });
   });
 
+  test('the Kemeny order of the example in docs/method.md contradicts 7 comparisons, every other more', () => {
+    const wins = [
+      [0, 4, 2, 5],
+      [1, 0, 4, 4],
+      [3, 1, 0, 4],
+      [0, 1, 1, 0],
+    ];
+    const compared = wins.map((row, a) => row.map((_, b) => (a === b ? 0 : 5)));
+    const pairs: Pairs = { answers: ['A', 'B', 'C', 'D'], wins, compared };
+    expect(kemenyOrder(pairs, [3, 2, 1, 0])).toEqual({
+      order: [0, 1, 2, 3],
+      unique: true,
+      soleFirst: true,
+    });
+    const contradicted = (order: readonly number[]) =>
+      order.flatMap((above, place) => order.slice(place + 1).map((below) => wins[below]![above]!));
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    const orders = [
+      [0, 1, 2, 3],
+      [1, 2, 0, 3],
+      [2, 0, 1, 3],
+      [1, 0, 2, 3],
+      [0, 2, 1, 3],
+      [2, 1, 0, 3],
+    ];
+    expect(orders.map((order) => sum(contradicted(order)))).toEqual([7, 9, 9, 10, 10, 12]);
+    expect(winRates(pairs).map((rate) => rate!.toFixed(2))).toEqual([
+      '0.73',
+      '0.60',
+      '0.53',
+      '0.13',
+    ]);
+  });
+
   test('the Kemeny order refuses more answers than a panel has', () => {
     expect(() => kemenyOrder(comparePairs(seatCodes(13), []), [])).toThrow(RangeError);
+  });
+});
+
+describe('the order that people see', () => {
+  const answers = ['S1', 'S2', 'S3'];
+  // Three of five prefer S1 to each other answer; S2 is first or second with all of them.
+  const judges = (withoutS3: readonly string[]) =>
+    [0, 1, 2, 3, 4].map((index) => {
+      const reviewer = `R${index}`;
+      const ranking = index < 3 ? ['S1', 'S2', 'S3'] : ['S2', 'S3', 'S1'];
+      const ranked = ranking.filter((seat) => seat !== 'S3' || !withoutS3.includes(reviewer));
+      return review(reviewer, { ranking: ranked.map((seat) => [seat]) });
+    });
+  const orderOf = (all: readonly Review[], metric: Metric) => {
+    const pairs = comparePairs(answers, all);
+    const preference = tieBreak(winRates(pairs), rubricMeans(answers, all), [0, 1, 2]);
+    return shownOrder(pairs, kemenyOrder(pairs, preference), preference, metric);
+  };
+
+  test('the order follows Kemeny where at least four reviewers compared each two answers', () => {
+    expect(orderOf(judges(['R4']), currentMetric)).toEqual({
+      shown: [0, 1, 2],
+      ordering: 'kemeny',
+    });
+  });
+
+  test('the order follows the win rates where fewer than four reviewers compared some two answers', () => {
+    expect(orderOf(judges(['R0', 'R4']), currentMetric)).toEqual({
+      shown: [1, 0, 2],
+      ordering: 'win_rate',
+    });
+  });
+
+  test('the order of a run of agreement_v1 follows Kemeny, and says nothing about it', () => {
+    expect(orderOf(judges(['R0', 'R4']), metricOf('agreement_v1')!)).toEqual({ shown: [0, 1, 2] });
   });
 });
 
@@ -236,7 +307,8 @@ describe('the mean rubric', () => {
 const verdict = (answers: readonly string[], all: readonly Review[]) => {
   const pairs = comparePairs(answers, all);
   const rank = rankAgreement(reviewerTaus(answers, all, currentMetric), currentMetric);
-  return judgeWinner(pairs, kemenyOrder(pairs, inOrder(pairs)), rank, currentMetric);
+  const order = kemenyOrder(pairs, inOrder(pairs));
+  return judgeWinner(pairs, order, order.order, rank, currentMetric);
 };
 const alike = (answers: readonly string[]) =>
   reviews(
@@ -294,7 +366,7 @@ describe('a clear winner', () => {
     const pairs = comparePairs(answers, all);
     const order = kemenyOrder(pairs, inOrder(pairs));
     expect(order).toMatchObject({ unique: false, soleFirst: true });
-    expect(judgeWinner(pairs, order, 0.5, currentMetric).clearWinner).toBe(true);
+    expect(judgeWinner(pairs, order, order.order, 0.5, currentMetric).clearWinner).toBe(true);
   });
 
   test('a clear winner needs a margin over the second', () => {
@@ -311,11 +383,21 @@ describe('a clear winner', () => {
     const answers = seatCodes(7);
     const pairs = comparePairs(answers, alike(answers));
     const order = kemenyOrder(pairs, inOrder(pairs));
-    expect(judgeWinner(pairs, order, 0.19, currentMetric).clearWinnerReason).toBe(
-      'no_rank_agreement',
-    );
-    expect(judgeWinner(pairs, order, 0.2, currentMetric).clearWinner).toBe(true);
-    expect(judgeWinner(pairs, order, null, currentMetric).clearWinner).toBe(true);
+    const judge = (agreement: number | null) =>
+      judgeWinner(pairs, order, order.order, agreement, currentMetric);
+    expect(judge(0.19).clearWinnerReason).toBe('no_rank_agreement');
+    expect(judge(0.2).clearWinner).toBe(true);
+    expect(judge(null).clearWinner).toBe(true);
+  });
+
+  test('a clear winner does not exist when the order that people see begins with another answer', () => {
+    const answers = seatCodes(7);
+    const pairs = comparePairs(answers, alike(answers));
+    const order = kemenyOrder(pairs, inOrder(pairs));
+    expect(judgeWinner(pairs, order, order.order.toReversed(), 1, currentMetric)).toEqual({
+      clearWinner: false,
+      clearWinnerReason: 'orders_differ',
+    });
   });
 });
 
@@ -375,11 +457,12 @@ describe("the agreement of the reviewers' orders", () => {
 });
 
 const found = (answers: readonly string[], all: readonly Review[]) =>
-  hasTwoCamps(
+  twoCamps(
     reviewerTaus(answers, all, currentMetric),
+    answers,
     answers.map(() => 1),
     currentMetric,
-  );
+  ).length > 0;
 
 describe('two camps', () => {
   test.each([
@@ -426,7 +509,7 @@ describe('two camps', () => {
         ),
       );
       const weights = seatCodes(size).map(() => 1);
-      expect(hasTwoCamps(taus, weights, currentMetric)).toBe(expected);
+      expect(twoCamps(taus, seatCodes(size), weights, currentMetric).length > 0).toBe(expected);
     },
   );
 
@@ -446,7 +529,7 @@ describe('two camps', () => {
           }),
         );
         const weights = taus.map(() => 1);
-        expect(hasTwoCamps(taus, weights, currentMetric)).toBe(true);
+        expect(twoCamps(taus, seatCodes(taus.length), weights, currentMetric)).not.toEqual([]);
       }),
     );
   });

@@ -10,7 +10,7 @@ const anyEnd: fc.Arbitrary<SettlementInput> = fc
   .record({
     price: fc.integer({ min: 0, max: 100_000 }),
     outcome: fc.constantFrom('completed', 'failed', 'cancelled', 'not_started'),
-    heading: fc.constantFrom('recommendation', 'best_single_answer', null),
+    draftFailed: fc.boolean(),
     callsStarted: fc.integer({ min: 0, max: 60 }),
     seats: fc.integer({ min: 1, max: 12 }),
     missing: fc.integer({ min: 0, max: 12 }),
@@ -20,29 +20,29 @@ const anyEnd: fc.Arbitrary<SettlementInput> = fc
 
 function paid(end: SettlementInput): number {
   const settled = settlement(end);
-  return settled.kind === 'release' ? 0 : settled.capture - settled.refund;
+  return settled.kind === 'capture' ? settled.capture - settled.refund : 0;
 }
 
 describe('the settlement of a run', () => {
   test.each<[string, SettlementInput, ReturnType<typeof settlement>]>([
     [
       'costs its price when all seats answered',
-      { price: 14, outcome: 'completed', heading: 'recommendation', ...started },
+      { price: 14, outcome: 'completed', draftFailed: false, ...started },
       { kind: 'capture', capture: 14, refund: 0 },
     ],
     [
       'returns the share of a missing seat',
-      { price: 14, outcome: 'completed', heading: 'recommendation', ...started, missing: 1 },
+      { price: 14, outcome: 'completed', draftFailed: false, ...started, missing: 1 },
       { kind: 'capture', capture: 14, refund: 2 },
     ],
     [
       'rounds the share of a missing seat up',
-      { price: 5, outcome: 'completed', heading: 'recommendation', ...started, missing: 1 },
+      { price: 5, outcome: 'completed', draftFailed: false, ...started, missing: 1 },
       { kind: 'capture', capture: 5, refund: 1 },
     ],
     [
-      'returns at least a quarter for the best single answer',
-      { price: 14, outcome: 'completed', heading: 'best_single_answer', ...started },
+      'returns at least a quarter when no draft passed',
+      { price: 14, outcome: 'completed', draftFailed: true, ...started },
       { kind: 'capture', capture: 14, refund: 4 },
     ],
     [
@@ -50,7 +50,7 @@ describe('the settlement of a run', () => {
       {
         price: 49,
         outcome: 'completed',
-        heading: 'best_single_answer',
+        draftFailed: true,
         callsStarted: 12,
         missing: 8,
         seats: 12,
@@ -60,12 +60,12 @@ describe('the settlement of a run', () => {
     ],
     [
       'returns half of a failed run',
-      { price: 33, outcome: 'failed', heading: null, ...started, missing: 5 },
+      { price: 33, outcome: 'failed', draftFailed: false, ...started, missing: 5 },
       { kind: 'capture', capture: 33, refund: 17 },
     ],
     [
       'releases a failed run without any answer',
-      { price: 33, outcome: 'failed', heading: null, ...started, missing: 7 },
+      { price: 33, outcome: 'failed', draftFailed: false, ...started, missing: 7 },
       { kind: 'release' },
     ],
     [
@@ -73,7 +73,7 @@ describe('the settlement of a run', () => {
       {
         price: 33,
         outcome: 'failed',
-        heading: null,
+        draftFailed: false,
         ...started,
         missing: 7,
         answeredUnusable: true,
@@ -82,17 +82,31 @@ describe('the settlement of a run', () => {
     ],
     [
       'returns half of a cancelled run, even without an answer',
-      { price: 14, outcome: 'cancelled', heading: null, ...started, missing: 7 },
+      { price: 14, outcome: 'cancelled', draftFailed: false, ...started, missing: 7 },
       { kind: 'capture', capture: 14, refund: 7 },
     ],
     [
       'releases a run that was cancelled before its first call',
-      { price: 14, outcome: 'cancelled', heading: null, ...started, callsStarted: 0, missing: 7 },
+      {
+        price: 14,
+        outcome: 'cancelled',
+        draftFailed: false,
+        ...started,
+        callsStarted: 0,
+        missing: 7,
+      },
       { kind: 'release' },
     ],
     [
       'releases a run that could not be seated',
-      { price: 14, outcome: 'not_started', heading: null, ...started, callsStarted: 0, missing: 7 },
+      {
+        price: 14,
+        outcome: 'not_started',
+        draftFailed: false,
+        ...started,
+        callsStarted: 0,
+        missing: 7,
+      },
       { kind: 'release' },
     ],
   ])('the settlement of a run %s', (_, end, expected) => {
@@ -103,7 +117,8 @@ describe('the settlement of a run', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         const settled = settlement(end);
-        if (settled.kind === 'release') return;
+        expect(settled.kind === 'nothing').toBe(end.price === 0);
+        if (settled.kind !== 'capture') return;
         expect(settled.capture).toBe(end.price);
         expect(Number.isSafeInteger(settled.refund)).toBe(true);
         expect(settled.refund).toBeGreaterThanOrEqual(0);
@@ -131,17 +146,17 @@ describe('the settlement of a run', () => {
     );
   });
 
-  test('the settlement of a run never costs more under the heading "best single answer"', () => {
+  test('the settlement of a run never costs more when no draft passed', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
-        const best = paid({ ...end, heading: 'best_single_answer' });
-        expect(best).toBeLessThanOrEqual(paid({ ...end, heading: 'recommendation' }));
+        const failed = paid({ ...end, draftFailed: true });
+        expect(failed).toBeLessThanOrEqual(paid({ ...end, draftFailed: false }));
       }),
     );
   });
 
   test('the settlement of a run refuses impossible figures', () => {
-    const end = { outcome: 'completed', heading: 'recommendation', ...started } as const;
+    const end = { outcome: 'completed', draftFailed: false, ...started } as const;
     expect(() => settlement({ ...end, price: 1.5 })).toThrow(RangeError);
     expect(() => settlement({ ...end, price: -14 })).toThrow(RangeError);
     expect(() => settlement({ ...end, price: 14, missing: 8 })).toThrow(RangeError);

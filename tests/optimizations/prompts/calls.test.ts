@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { ModelUse } from '#services/models/strategies.ts';
 import { normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
-import { fieldsOfPrompt, prepareCall, TextErased } from '#services/optimizations/prompts/calls.ts';
-import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/calls.ts';
+import { fieldsOfPrompt, prepareCall } from '#services/optimizations/prompts/calls.ts';
+import { TextErased } from '#services/optimizations/prompts/prepared-call.ts';
+import type { CheckedCall, PreparedCall } from '#services/optimizations/prompts/prepared-call.ts';
 import type {
   CouncilModel,
   LedgerTexts,
@@ -240,7 +241,7 @@ describe('a run asked of the sandbox', () => {
       expect(run.state).toMatchObject({
         stage: 'settling',
         outcome: 'completed',
-        conclusion: { heading: 'recommendation', missing: 0 },
+        conclusion: { draftFailed: false, missing: 0 },
       });
       // Nothing was asked twice: no reply was malformed, no draft had to be repaired.
       expect(story.asked.filter(({ slot }) => slot === 'draft.2')).toEqual([]);
@@ -343,7 +344,7 @@ describe('reading a run', () => {
       claims: question + 7 * 2,
       review: 7 * (question + 6 + ledger),
       // The second draft repairs the first, which it is shown.
-      draft: 2 * (question + 7 * 2 + ledger) + 1,
+      draft: 2 * (question + 7 * 2 + 7 + ledger) + 1,
       verify: 2 * (1 + ledger),
     });
   });
@@ -519,10 +520,11 @@ describe('what code makes of a reply', () => {
     const story = answered(upTo(begun(questions[0]!), 'synthesis'), 'draft.1');
     const prepared = prepareCall(opened(story), 'verify.1.1', 1);
     const [known] = opened(story).view.scores?.consensus ?? [];
+    const quote = opened(story).view.calls['draft.1']?.draft?.decision ?? '';
     const outcome = (id: string) => {
       const reply = {
         contradicts_consensus: true,
-        contradictions: [{ claim_id: id, explanation: 'x' }],
+        contradictions: [{ claim_id: id, quote, explanation: 'x' }],
       };
       const checked = prepared.check(asJson(reply));
       return checked.ok ? checked.value.outcome : checked;
@@ -598,10 +600,13 @@ describe('a draft that failed', () => {
   test('a draft that verifiers found contradictory is repaired with the claims it contradicts', () => {
     const drafted = answered(upTo(begun(questions[0]!), 'synthesis'), 'draft.1');
     const [known = ''] = opened(drafted).view.scores?.consensus ?? [];
+    const decision = opened(drafted).view.calls['draft.1']?.draft?.decision ?? '';
     const contradicting: Reply = () =>
       JSON.stringify({
         contradicts_consensus: true,
-        contradictions: [{ claim_id: known, explanation: 'It says the opposite.' }],
+        contradictions: [
+          { claim_id: known, quote: decision, explanation: 'It says the opposite.' },
+        ],
       });
     const judged = answered(answered(drafted, 'verify.1.1', contradicting), 'verify.1.2');
     const blocks = blocksOf(prepareCall(opened(judged), 'draft.2', 1));

@@ -1,27 +1,39 @@
-import fc from 'fast-check';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import Markdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { describe, expect, it } from 'vitest';
-import { checkDraft, draftMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
+import { checkDraft } from '#services/optimizations/prompts/draft.ts';
+import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 
 const draft: Draft = {
   decision: 'Raise the price to $79 for new buyers.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'It costs no hours.', claim_ids: ['c1', 'c2'] }] }],
-  next_steps: [{ text: 'Show the price to 20 people.', claim_ids: ['c2'] }],
+  next_steps: [
+    {
+      action: 'Show the price to 20 people.',
+      owner: 'you',
+      by_days: 14,
+      measure: '2 of them buy.',
+      stop_if: 'Nobody buys.',
+      claim_ids: ['c2'],
+    },
+  ],
+  flaw_replies: [{ flaw_id: 'f1', text: 'The first 20 buyers show whether it is.' }],
   dissent: [{ claim_id: 'c3', text: 'Some expect fewer buyers.' }],
   uncertainties: ['Nobody knows the refund rate.'],
 };
 const sources = {
   claimIds: ['c1', 'c2', 'c3', 'c4'],
-  optionIds: ['o1', 'o2'],
+  optionId: 'o1',
+  flawIds: ['f1'],
   consensusIds: ['c1', 'c2'],
   disagreementIds: ['c3'],
   minorityIds: [],
-  corpus: ['Should I charge $79?', 'Ask 20 people.'],
+  question: ['Should I charge $79?'],
+  corpus: ['Ask 20 people.'],
 };
 
 describe('the gate of a draft', () => {
@@ -34,7 +46,19 @@ describe('the gate of a draft', () => {
   });
 
   it.each([
-    ['an unknown option', { option_id: 'o9' }, 'schema'],
+    ['another option than the vote chose', { option_id: 'o2' }, 'decision_not_voted'],
+    ['a flaw without an answer', { flaw_replies: [] }, 'flaw_unanswered'],
+    [
+      'a flaw with two answers',
+      { flaw_replies: [...draft.flaw_replies, ...draft.flaw_replies] },
+      'flaw_unanswered',
+    ],
+    ['too short an answer', { flaw_replies: [{ flaw_id: 'f1', text: 'No.' }] }, 'flaw_unanswered'],
+    [
+      'too long an answer',
+      { flaw_replies: [{ flaw_id: 'f1', text: 'x'.repeat(401) }] },
+      'flaw_unanswered',
+    ],
     ['an unknown claim', { dissent: [...draft.dissent, { claim_id: 'c99', text: 'x' }] }, 'schema'],
     [
       'a consensus claim left out',
@@ -44,7 +68,7 @@ describe('the gate of a draft', () => {
     ['a disagreement left out', { dissent: [] }, 'disagreement_coverage'],
     [
       'a statement without a claim',
-      { next_steps: [{ text: 'Just do it.', claim_ids: [] }] },
+      { next_steps: [{ ...draft.next_steps[0]!, claim_ids: [] }] },
       'citations',
     ],
     ['a number from nowhere', { uncertainties: ['About 37% might leave.'] }, 'numbers'],
@@ -65,68 +89,7 @@ describe('the gate of a draft', () => {
   });
 });
 
-describe('numbers', () => {
-  it.each([
-    ['1,000 buyers', '1000'],
-    ['$5k', '5,000'],
-    ['2.5 million', '2500000'],
-    ['5.0', '5'],
-    ['12.500 €', '12,500'],
-    ['Q3 and B2B', ''],
-    ['claim c12', ''],
-    ['30%', '30 percent'],
-    ['5 Kündigungen', '5'],
-  ])('the numbers in "%s" are found in "%s"', (text, source) => {
-    expect(numbersNotIn([text], [source])).toEqual([]);
-  });
-
-  it('numbers that are not in the sources are named as written, once', () => {
-    expect(numbersNotIn(['7 of 10, then 7 again', '1,5 hours'], ['10'])).toEqual(['7', '1,5']);
-  });
-
-  it('the numbers of a text are always known to that text', () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        expect(numbersNotIn([text], [text])).toEqual([]);
-      }),
-    );
-  });
-});
-
-describe('a recommendation as Markdown', () => {
-  it('a recommendation as Markdown lists steps, dissent, open points and the claims cited, numbered', () => {
-    const markdown = draftMarkdown(draft, [
-      { id: 'c1', text: 'No hours.' },
-      { id: 'c2', text: 'New buyers only.' },
-      { id: 'c4', text: 'Never cited.' },
-    ]);
-    expect(markdown).toBe(
-      [
-        '**Raise the price to $79 for new buyers.**',
-        '## Why',
-        'It costs no hours. (1, 2)',
-        '## Next steps',
-        '1. Show the price to 20 people. (2)',
-        '## Where the council disagreed',
-        '- Some expect fewer buyers.',
-        '## Still uncertain',
-        '- Nobody knows the refund rate.',
-        '## Claims',
-        '1. No hours.\n2. New buyers only.\n',
-      ].join('\n\n'),
-    );
-  });
-
-  it('a recommendation as Markdown turns no text of a model into a link, an image or HTML', () => {
-    const hostile =
-      '![x](https://evil.example/a.png) [click](javascript:alert(1)) <script>alert(1)</script> <img src=x onerror=y>';
-    const markdown = draftMarkdown(
-      { ...draft, decision: hostile, uncertainties: [`# ${hostile}`] },
-      [],
-    );
-    expect(markdown).not.toMatch(/!\[|\]\(|<script|<img|https:\/\/|javascript:/);
-  });
-
+describe('escaped Markdown', () => {
   it.each([
     'https://evil.example',
     '_https://evil.example',
@@ -143,13 +106,12 @@ describe('a recommendation as Markdown', () => {
     '<https://evil.example>',
     '[x]: https://evil.example',
     '**www.evil.example**',
-  ])('a recommendation as GitHub shows Markdown has no link of %s', (hostile) => {
-    const decision = `See ${hostile} (${hostile})`;
-    const markdown = draftMarkdown({ ...draft, decision, uncertainties: [hostile] }, []);
+  ])('escaped text as GitHub shows it has no link of %s', (hostile) => {
+    const markdown = `**${escapeMarkdown(`See ${hostile} (${hostile})`)}**\n\n- ${escapeMarkdown(hostile)}`;
     const html = renderToStaticMarkup(
       createElement(Markdown, { remarkPlugins: [remarkGfm] }, markdown),
     );
-    expect(html).toContain('Still uncertain');
+    expect(html).toContain('<li>');
     expect(html).not.toContain('<a');
   });
 });

@@ -8,6 +8,7 @@ import type { ExportReply } from '#services/identity/contract.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { tick } from '#services/optimizations/reading/next-steps.ts';
 import { sweepHidden } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import { createLog } from '#services/platform/process/log.ts';
@@ -163,6 +164,14 @@ describe('thirty days after it was deleted', () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const kept = await createRun(person, { challenge: 'Paint the shop?' });
+    for (const run of [runId, kept])
+      await tick(app.core.pool, {
+        runId: run,
+        step: 0,
+        userId: person.userId,
+        done: true,
+        now: app.core.clock(),
+      });
     await remove(person, runId);
     const { rows: jobs } = await app.database.ownerPool.query<{ days: number }>(
       `select round(extract(epoch from run_at - now()) / 86400)::integer as days
@@ -191,6 +200,7 @@ describe('thirty days after it was deleted', () => {
     expect(audit).toEqual([{ actor: 'system:worker', user_id: person.userId }]);
 
     const { tables } = await app.data<ExportReply>('/users/me/export', { token: ann.token });
+    expect(tables['next_steps_done']).toMatchObject([{ run_id: kept, step: 0 }]);
     const exported = Object.fromEntries(
       (tables['runs'] ?? []).map((row) => [row['id'], [row['title'], row['challenge']]]),
     );

@@ -4,10 +4,12 @@ import {
   draftPrompt,
   ledgerPrompt,
   opinionPrompt,
+  questionCheckPrompt,
   reviewPrompt,
   verificationPrompt,
 } from '#services/optimizations/prompts/prompts.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
+import { secondVotePrompt } from '#services/optimizations/prompts/second-vote.ts';
 import { replyJsonSchemas } from '#services/optimizations/prompts/reply-schemas.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 import { dataDelimiter } from '#services/platform/seeded.ts';
@@ -24,9 +26,25 @@ const draft: Draft = {
   decision: 'Open on Sundays for a month.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'People walk by.', claim_ids: ['c1'] }] }],
-  next_steps: [{ text: 'Ask the regulars.', claim_ids: ['c1'] }],
+  next_steps: [
+    {
+      action: 'Ask the regulars.',
+      owner: 'you',
+      by_days: 7,
+      measure: '',
+      stop_if: '',
+      claim_ids: ['c1'],
+    },
+  ],
+  flaw_replies: [],
   dissent: [],
   uncertainties: [],
+};
+const noObjections = {
+  decision: { optionId: 'o1', heading: 'recommendation' as const },
+  flaws: [],
+  critiques: [],
+  reasons: [],
 };
 const review = (claims: readonly { id: string; text: string }[], reviewer: string, seed = 's') =>
   reviewPrompt(
@@ -40,9 +58,22 @@ describe('a prompt', () => {
     opinionPrompt(asked, 'strategic', { delimiter }),
     ledgerPrompt(asked, [{ label: 'K7Q', text: 'Open.' }], { delimiter }),
     review([{ id: 'c1', text: 'People walk by.' }], 'S1'),
+    secondVotePrompt(
+      asked,
+      {
+        claims: [{ id: 'c1', text: 'People walk by.' }],
+        options: [{ id: 'o1', text: 'Open' }],
+        reasons: [{ id: 'c1', side: 'disagree', text: 'The street is being closed.' }],
+        own: { votes: { c1: { stance: 'agree' } }, optionId: 'o1' },
+        given: ['The street stays open.'],
+        changedClaim: 'c1',
+      },
+      { delimiter },
+    ),
     draftPrompt(
       asked,
       {
+        ...noObjections,
         claims: [
           { id: 'c1', text: 'People walk by.', importance: 2, agree: 5, disagree: 1, unsure: 1 },
         ],
@@ -57,6 +88,7 @@ describe('a prompt', () => {
       { delimiter },
     ),
     verificationPrompt(draft, [{ id: 'c1', text: 'People walk by.' }], { delimiter }),
+    questionCheckPrompt(asked, { delimiter }),
   ];
 
   it('a prompt asks for the reply of its stage by name', () => {
@@ -138,6 +170,8 @@ describe('a draft prompt', () => {
     const { prompt } = draftPrompt(
       asked,
       {
+        ...noObjections,
+        flaws: [{ id: 'f1', texts: ['Nobody\nwalks by on Sundays.', 'The oven is old.'] }],
         claims: [],
         options: [],
         topAnswers: [],
@@ -152,6 +186,7 @@ describe('a draft prompt', () => {
     expect(prompt).toContain('Cite these consensus claims: c9.');
     expect(prompt).toContain('Open on Sundays for a month.');
     expect(prompt).toContain('c3 | for: Yes. | against: No.');
+    expect(prompt).toContain('f1 | Nobody walks by on Sundays.\nf1 | The oven is old.');
     expect(prompt).toMatch(/failed the checks/);
   });
 });

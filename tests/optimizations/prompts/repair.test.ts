@@ -158,6 +158,7 @@ describe('a quote', () => {
   const check = (quote: string, answer = text) =>
     checkLedger(
       {
+        title: '',
         claims: [
           {
             claim_id: 'a',

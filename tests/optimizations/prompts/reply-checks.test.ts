@@ -32,6 +32,7 @@ const opinion: Opinion = {
   stated_confidence: 70,
 };
 const ledger: ClaimLedger = {
+  title: 'Opening on Sundays',
   claims: [
     {
       claim_id: 'x',
@@ -68,11 +69,11 @@ const review: Review = {
   fatal_flaws: [],
   critique: 'One is better.',
   votes: [
-    { claim_id: 'c1', stance: 'agree', confidence: 80 },
-    { claim_id: 'c1', stance: 'disagree', confidence: 10 },
-    { claim_id: 'c9', stance: 'agree', confidence: 80 },
+    { claim_id: 'c1', stance: 'agree', confidence: 80, reason: 'They do.' },
+    { claim_id: 'c1', stance: 'disagree', confidence: 10, reason: 'They do not.' },
+    { claim_id: 'c9', stance: 'agree', confidence: 80, reason: '' },
   ],
-  decision_vote: { option_id: 'o1', answer_label: 'K7Q' },
+  decision_vote: { option_id: 'o1', answer_label: 'K7Q', reason: 'It sells more.' },
   injection_suspected: ['M4T', 'ZZZ'],
 };
 const shown = { labels: ['K7Q', 'M4T'], claimIds: ['c1', 'c2'], optionIds: ['o1'] };
@@ -278,6 +279,7 @@ describe('checking a claim ledger', () => {
       fc.property(sentence, sentence, (text, quote) => {
         const checked = checkLedger(
           {
+            title: '',
             claims: [
               {
                 claim_id: 'a',
@@ -323,6 +325,7 @@ describe('checking a review', () => {
   it('the check of a review limits votes to the claims shown and the first vote on each', () => {
     const checked = checkReview(review, shown);
     expect(checked.ok && checked.value.votes).toEqual({ c1: { stance: 'agree', confidence: 80 } });
+    expect(checked.ok && checked.value.reasons).toEqual({ c1: 'They do.' });
     expect(checked.ok && checked.value.suspects).toEqual(['M4T']);
   });
 
@@ -331,7 +334,10 @@ describe('checking a review', () => {
     ['a label ranked twice', { ranking: [['K7Q'], ['M4T', 'K7Q']] }],
     ['a label that was not shown', { ranking: [['K7Q'], ['M4T'], ['D4D']] }],
     ['a label without scores', { scores: review.scores.slice(1) }],
-    ['an option that was not shown', { decision_vote: { option_id: 'o7', answer_label: 'K7Q' } }],
+    [
+      'an option that was not shown',
+      { decision_vote: { option_id: 'o7', answer_label: 'K7Q', reason: '' } },
+    ],
   ])('the check of a review calls %s malformed', (_what, change) => {
     expect(checkReview({ ...review, ...change }, shown)).toMatchObject({
       ok: false,
@@ -350,23 +356,36 @@ describe('checking a review', () => {
   });
 
   it('the check of a review reads an empty label in the decision as an answer that was not shown', () => {
-    const own = { ...review, decision_vote: { option_id: 'o1', answer_label: '' } };
+    const own = {
+      ...review,
+      decision_vote: { option_id: 'o1', answer_label: '', reason: 'Mine.' },
+    };
     const checked = checkReview(own, shown);
-    expect(checked.ok && checked.value.decision).toEqual({ optionId: 'o1', label: null });
+    expect(checked.ok && checked.value.decision).toEqual({
+      optionId: 'o1',
+      label: null,
+      reason: 'Mine.',
+    });
   });
 });
 
 describe('checking a verification', () => {
-  it('the check of a verification counts contradictions of known points only', () => {
-    const verdict = (claim_id: string) => ({
+  const draft = 'Bread sells on Sundays.\nIt is “not” worth the effort.';
+  it.each([
+    ['words of the draft', 'c1', 'Bread sells on Sundays.', true],
+    ['words that differ in their quotation marks', 'c1', 'It is "not" worth', true],
+    ['a point that was not listed', 'c9', 'Bread sells on Sundays.', false],
+    ['words that the draft does not have', 'c1', 'Bread never sells on Sundays.', false],
+    ['no words', 'c1', '', false],
+  ])('the check of a verification weighs %s', (_what, claim_id, quote, contradicts) => {
+    const verdict = {
       contradicts_consensus: true,
-      contradictions: [{ claim_id, explanation: 'It says no.' }],
+      contradictions: [{ claim_id, quote, explanation: 'It says no.' }],
+    };
+    expect(checkVerification(verdict, ['c1'], draft)).toEqual({
+      contradicts,
+      claimIds: contradicts ? ['c1'] : [],
     });
-    expect(checkVerification(verdict('c1'), ['c1'])).toEqual({
-      contradicts: true,
-      claimIds: ['c1'],
-    });
-    expect(checkVerification(verdict('c9'), ['c1'])).toEqual({ contradicts: false, claimIds: [] });
   });
 });
 

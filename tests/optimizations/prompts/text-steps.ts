@@ -1,7 +1,11 @@
 import { createReadable } from '#services/live/readable.ts';
-import { flattenMarkdown, normalizeSpace } from '#services/optimizations/prompts/plain-text.ts';
+import {
+  escapeMarkdown,
+  flattenMarkdown,
+  normalizeSpace,
+} from '#services/optimizations/prompts/plain-text.ts';
 import { findsInjection, scrubOf } from '#services/optimizations/prompts/scrub.ts';
-import { escapeMarkdown, numbersNotIn } from '#services/optimizations/prompts/draft.ts';
+import { numbersNotIn } from '#services/optimizations/prompts/numbers.ts';
 import { sharedNotes, opinionText } from '#services/optimizations/prompts/reply-checks.ts';
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import { filled } from '#tests/walls/hostile/inputs.ts';
@@ -13,7 +17,7 @@ const flattening = { flattenMarkdown, scrub: scrubOf([]), escapeMarkdown };
 const comparing = {
   findsInjection,
   normalizeSpace,
-  numbersNotIn: (text: string) => numbersNotIn([text], [text]),
+  numbersNotIn: (text: string) => numbersNotIn([{ text, isStep: false }], [text], [text]),
 };
 
 /** Of one field; 36 of them make the longest opinion. */

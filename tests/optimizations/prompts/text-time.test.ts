@@ -33,6 +33,7 @@ test('a word of 50,000 characters streams in time that grows with its length', (
 test('a full ledger of quotes that almost stand in an answer is checked at once', () => {
   const quote = `bb${filled('ab', 1198)}`;
   const ledger = {
+    title: '',
     claims: Array.from({ length: 24 }, (_, at) => ({
       claim_id: `c${at}`,
       text: 'A claim.',

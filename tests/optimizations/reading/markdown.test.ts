@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
-import { cancel, closed, started } from '#tests/optimizations/run/run-script.ts';
+import { cancel, closed, closedWithout, started } from '#tests/optimizations/run/run-script.ts';
 import { plainWords, storyOf } from '#tests/web/support/run-story.ts';
 
 const settled = (captured: number, refunded: number) =>
@@ -10,9 +10,11 @@ describe('a run as Markdown', () => {
   it('a run as Markdown begins with the question and the recommendation, its claims numbered', () => {
     const text = runMarkdown(storyOf(closed()).copy());
     expect(text).toMatch(/^# Should the agency sell a fixed offer\?\n/);
-    expect(text.indexOf('## Recommendation')).toBeLessThan(text.indexOf('## Agreement'));
+    expect(text.indexOf('## Recommended by 7 of 7')).toBeLessThan(text.indexOf('## Agreement'));
     expect(text).toContain('**Begin with one fixed offer for one kind of client.**');
-    expect(text).toContain('1. Write the offer down. (1)');
+    expect(text).toContain(
+      '1. [ ] Write the offer down. · By: November 27, 2026 · Measure: A client asks for it.',
+    );
     expect(text).toContain('1. The claim c1 holds.');
   });
 
@@ -36,6 +38,24 @@ describe('a run as Markdown', () => {
       expect(text).toContain(`| ${model.seat} | ${model.name} | completed |`);
     }
   });
+
+  it.each([
+    [
+      closedWithout(['I2'], 'malformed', 2),
+      '**6 of 7 models answered.** Missing: openai-i2 (I2): the answer did not have the required form. The strongest model of the panel answered. 2 of 14 credits were returned.',
+    ],
+    [
+      closedWithout(['S1', 'R2'], 'refusal', 0),
+      '**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The strongest model of the panel is missing. All 14 credits were charged.',
+    ],
+  ])(
+    'a run without %# as Markdown says above its result who is missing, and why',
+    (script, words) => {
+      const text = runMarkdown(storyOf(script).copy()).replaceAll('\\', '');
+      expect(text).toContain(words);
+      expect(text.indexOf(words)).toBeLessThan(text.indexOf('## Recommended'));
+    },
+  );
 
   it('a cancelled run as Markdown says that it was cancelled, and what came back', () => {
     const script = started().answered(['opinion.S1']).given(cancel, settled(14, 7));

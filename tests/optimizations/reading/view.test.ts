@@ -6,19 +6,16 @@ import type { LedgerTexts, OptimizationEvent, Scores } from '#services/optimizat
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import {
-  costOf,
-  describeRun,
-  erased,
-  overallProgress,
-} from '#services/optimizations/reading/describe.ts';
+import { costOf, describeRun, overallProgress } from '#services/optimizations/reading/describe.ts';
+import { erased, undecidableText } from '#services/optimizations/reading/texts.ts';
 import {
   applyPatch,
   beginView,
   patchOf,
   withStreamed,
 } from '#services/optimizations/reading/view.ts';
-import type { EventTexts, ReviewNotes, RunView } from '#services/optimizations/reading/view.ts';
+import type { EventTexts, RunView } from '#services/optimizations/reading/view.ts';
+import type { ReviewNotes } from '#services/optimizations/run/events.ts';
 import {
   after,
   allSeats,
@@ -73,7 +70,17 @@ const recommendation: Draft = {
   decision: 'Raise the price once.',
   option_id: 'o1',
   sections: [{ heading: 'Why', blocks: [{ text: 'It pays.', claim_ids: ['c1'] }] }],
-  next_steps: [{ text: 'Announce it.', claim_ids: ['c1'] }],
+  next_steps: [
+    {
+      action: 'Announce it.',
+      owner: 'you',
+      by_days: 7,
+      measure: 'Clients answer.',
+      stop_if: 'Two give notice.',
+      claim_ids: ['c1'],
+    },
+  ],
+  flaw_replies: [],
   dissent: [{ claim_id: 'c2', text: 'Some would wait; a test settles it.' }],
   uncertainties: ['What competitors do.'],
 };
@@ -158,7 +165,7 @@ const described = (script: Script, texts: Texts = textsOf) =>
   describeRun(viewOf(script, texts), later);
 
 /** Every stream of some worlds in which much goes wrong. */
-const streams = Array.from({ length: 40 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
+const streams = Array.from({ length: 28 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
 const calmStreams = [1, 2, 3].flatMap((seed) => [...live({ seed, calm: true }).runs.values()]);
 const anyStream = fc.constantFrom(...streams, ...calmStreams);
 
@@ -178,7 +185,10 @@ describe('a view of any run', () => {
     for (const events of calmStreams.filter(({ length }) => length > 1)) {
       const all = viewsOf(events).map((view) => describeRun(view, later));
       const steps = all.map((run) => run.evolution.current_step);
-      expect([...new Set(steps)]).toEqual(order);
+      const isRefinement = events.some(({ data }) => 'refines' in data);
+      // Nobody is asked for an answer again.
+      const expected = order.filter((step) => !isRefinement || step !== 'querying_models');
+      expect([...new Set(steps)]).toEqual(expected);
       const progress = all.map((run) => run.progress);
       expect(progress).toEqual(progress.toSorted((one, other) => one - other));
       const models = all
@@ -279,7 +289,8 @@ describe('a run whose texts are erased', () => {
           objectives: [],
           constraints: [],
         });
-        expect(run.result?.decision ?? erased).toBe(erased);
+        // Not a text of the run, but the name of an option that every run has.
+        expect([erased, undecidableText]).toContain(run.result?.decision ?? erased);
       }
   });
 
@@ -409,7 +420,7 @@ describe('the progress of a seat', () => {
     ['processing', null, started().given(begin('opinion.S1'))],
     [
       'retrying',
-      'Retrying (attempt 2): The provider is limiting requests',
+      'Retrying: The provider is limiting requests',
       started().given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited')),
     ],
     ['refused', 'The model declined to answer this question', started().died(['opinion.S1'])],
@@ -527,9 +538,19 @@ describe('the result of a run', () => {
     expect(described(concluded()).result).toBeNull();
     expect(described(closed()).result).toEqual({
       heading: 'recommendation',
+      changed: null,
+      option_id: 'o1',
+      votes_for: 7,
+      votes_total: 7,
+      tie_break: null,
       decision: 'Raise the price once.',
+      decision_option: 'Option o1',
+      objection: { seat: 'S3', text: 'Too slow.', claim_id: null },
+      missing_facts: [],
+      flaws: [],
+      options: [],
       sections: recommendation.sections,
-      next_steps: recommendation.next_steps,
+      next_steps: recommendation.next_steps.map((step) => ({ ...step, done: false })),
       dissent: recommendation.dissent,
       uncertainties: recommendation.uncertainties,
       verified: 'two',
@@ -549,7 +570,7 @@ describe('the result of a run', () => {
     const script = inSynthesis()
       .given(deadline('synthesis', 'hard'))
       .given({ type: 'Close', captured: 14, refunded: 4, creditsVersion: 3 });
-    const best = viewOf(script).scores?.order[0] ?? '';
+    const best = viewOf(script).scores?.verdict?.bestSeat ?? '';
     const run = described(script);
     expect(run.result).toMatchObject({
       heading: 'best_single_answer',
@@ -628,6 +649,21 @@ test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | nu
     expect(String(evolution.bias?.agreement_note)).toMatch(note);
   },
 );
+
+test('a run of v0.1 names the Kemeny order, and no age of prices', () => {
+  const view = viewOf(closed());
+  const { ordering: _later, ...scores } = view.scores!;
+  const uncertainty = ['price_table_stale', 'reviews_missing'].map((ref) => ({
+    kind: 'process' as const,
+    ref,
+    count: 1,
+  }));
+  const { evolution } = describeRun({ ...view, scores: { ...scores, uncertainty } }, later);
+  expect(evolution.bias).toMatchObject({
+    ordering: 'kemeny',
+    uncertainty_factors: [{ kind: 'process', text: 'Not every model reviewed the others.' }],
+  });
+});
 
 test('no bias indicator says plus or minus zero', () => {
   const view = viewOf(closed());

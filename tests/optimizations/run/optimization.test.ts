@@ -225,6 +225,15 @@ describe('beginning a call', () => {
     expect(concluded().when(begin('draft.1', 2))).toEqual([]);
     expect(closed().when(begin('opinion.S1', 2))).toEqual([]);
   });
+
+  test.each([
+    ['before the hard deadline', 179_999, ['CallStarted']],
+    ['once the hard deadline is due', 180_000, []],
+    ['until the stage is given more time', 210_000, []],
+    ['when the stage was given more time', 210_001, ['CallStarted']],
+  ] as const)('beginning a call %s, after %i ms, records %j', (_when, milliseconds, types) => {
+    expect(typesOf(started().when(begin('opinion.S1', 1, after(milliseconds))))).toEqual(types);
+  });
 });
 
 describe('an answer', () => {
@@ -397,6 +406,33 @@ describe('a failure', () => {
         only(cut.when(begin(slot, 2, after(10_000))), 'CallStarted').data.effort;
       expect(effortOf('opinion.S1')).toBe(lower);
       expect(effortOf('opinion.S2')).toBe(effort);
+    },
+  );
+
+  test.each([
+    [{ effort: 'high', reviewEffort: 'low', efforts: ['none', 'low', 'high'] }, ['low', 'none']],
+    [{ effort: 'high', reviewEffort: null, efforts: [] }, [null, null]],
+    [{ effort: 'high', efforts: ['low', 'high'] }, ['high', 'low']],
+  ] as const)(
+    'a review of a seat with %j and its next attempt have the efforts %j',
+    (own, wanted) => {
+      const reviews = inReviews({ seats: sevenSeats.map((seat) => ({ ...seat, ...own })) }).given(
+        begin('review.S1'),
+        fails('review.S1', 'truncated'),
+        begin('review.S1', 2, after(20_000)),
+      );
+      const efforts = reviews.events.flatMap((event) =>
+        event.type === 'CallStarted' && event.data.slot === 'review.S1' ? [event.data.effort] : [],
+      );
+      expect(efforts).toEqual(wanted);
+      expect(
+        only(
+          started({ seats: sevenSeats.map((seat) => ({ ...seat, ...own })) }).when(
+            begin('opinion.S1'),
+          ),
+          'CallStarted',
+        ).data.effort,
+      ).toBe('high');
     },
   );
 
@@ -946,7 +982,7 @@ describe('the synthesis', () => {
       outcome: 'completed',
       heading: 'recommendation',
       reason: null,
-      bestSeat: only(run.events, 'ScoresComputed').data.order[0],
+      bestSeat: only(run.events, 'ScoresComputed').data.verdict?.bestSeat,
       // Seven opinions, the ledger, seven reviews, the draft and its two readers.
       callsStarted: 18,
       missing: 0,
@@ -1052,7 +1088,7 @@ describe('the synthesis', () => {
       outcome: 'completed',
       heading: 'best_single_answer',
       reason: 'drafts_failed',
-      bestSeat: 'I1',
+      bestSeat: 'R1',
       settlement: { kind: 'capture', capture: price, refund: 4 },
     });
   });

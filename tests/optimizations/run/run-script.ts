@@ -7,6 +7,7 @@ import type {
   CouncilModel,
   DraftChecks,
   OptimizationEvent,
+  Refines,
   Repair,
   Schedule,
   Seat,
@@ -67,7 +68,6 @@ export const schedule: Schedule = {
   minFamilies: 3,
   typicalSeconds: 30,
   strongest: 'S1',
-  pricesStale: false,
   deadlinesMs: {
     opinionsSoft: 60_000,
     opinionsHard: 180_000,
@@ -88,6 +88,8 @@ export function create(parts: Partial<CreatedData> = {}): OptimizationCommand {
       userId,
       challengeType: 'marketing',
       strategy: 'balanced',
+      strategyVersion: 2,
+      providerClass: 'vendor',
       price,
       priceUntil: after(86_400_000),
       catalogueVersion: 'test',
@@ -171,7 +173,7 @@ export function answers(
       ...(outcome.kind === 'opinion' ? { shown: 'sealed shown' } : {}),
       ...(outcome.kind === 'review' ? { notes: 'sealed notes' } : {}),
     },
-    ...(outcome.kind === 'claims' ? { ledger: 'sealed ledger' } : {}),
+    ...(outcome.kind === 'claims' ? { ledger: { ledger: 'sealed ledger' } } : {}),
   };
   return ended(slot, result, parts);
 }
@@ -278,6 +280,18 @@ export function reviewBy(
   return { kind: 'review', ballot };
 }
 
+/** A second vote that repeats the first one; a seat without one agrees with everything. */
+function sameVote({ claims, before }: Refines, voter: string): CallOutcome {
+  const first = before.ballots[voter];
+  return {
+    kind: 'second_vote',
+    votes: Object.fromEntries(
+      claims.map((id) => [id, first?.votes[id] ?? { stance: 'agree' as const, confidence: 70 }]),
+    ),
+    optionId: first?.decision.optionId ?? 'o1',
+  };
+}
+
 /** What a well-behaved model answers for a slot of this state. */
 export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
   const parts = parseSlot(slot);
@@ -288,6 +302,7 @@ export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
       return ledgerOf('accepted' in state ? state.accepted : []);
     case 'review':
       if (!('order' in state)) throw new Error(`No reviews in the stage ${state.stage}`);
+      if (state.refines) return sameVote(state.refines, parts.seat);
       return reviewBy(state, parts.seat);
     case 'draft':
       return draft();
@@ -376,6 +391,22 @@ export const concluded = (): Script =>
   inSynthesis().answered(['draft.1', 'verify.1.1', 'verify.1.2']);
 export const closed = (): Script =>
   concluded().given({ type: 'Close', captured: 14, refunded: 0, creditsVersion: 3 });
+
+/** A completed run in which these seats never answered. */
+export const closedWithout = (
+  seats: readonly string[],
+  failure: FailureClass,
+  refunded: number,
+): Script => {
+  const opened = started().died(opinionsOf(seats), failure);
+  const inDraft = [opinionsOf(allSeats), ['claims.1'], reviewsOf(allSeats)].reduce<Script>(
+    (done, slots) => done.answered(slots.filter((slot) => owedSlots(done.state).includes(slot))),
+    opened,
+  );
+  return inDraft
+    .answered(['draft.1', 'verify.1.1', 'verify.1.2'])
+    .given({ type: 'Close', captured: price, refunded, creditsVersion: 3 });
+};
 
 export function typesOf(events: readonly OptimizationEvent[]): string[] {
   return events.map(({ type }) => type);

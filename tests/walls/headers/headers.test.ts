@@ -207,7 +207,16 @@ test('no content policy allows foreign or inline scripts and styles, or framing'
 });
 
 test('no page holds an inline script or event handler', async () => {
-  for (const path of ['/', '/login', '/signup', '/terms', '/privacy', '/dashboard', '/nowhere']) {
+  for (const path of [
+    '/',
+    '/login',
+    '/signup',
+    '/terms',
+    '/privacy',
+    '/method',
+    '/dashboard',
+    '/nowhere',
+  ]) {
     const html = await (await get(path)).text();
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>/);
     expect(html).not.toMatch(/\son\w+=|javascript:/i);

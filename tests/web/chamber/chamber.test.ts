@@ -4,6 +4,7 @@ import {
   begin,
   cancel,
   closed,
+  closedWithout,
   created,
   inReviews,
   inSynthesis,
@@ -16,8 +17,10 @@ import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 import { faultsInEveryLook, violations } from '#tests/web/support/member-site.ts';
 import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
+import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
-import { member, problem, serveSite, type Site } from '#tests/web/support/site.ts';
+import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
+import { orderingWords } from '#web/run/words.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -109,7 +112,7 @@ describe('the chamber', () => {
     await page.getByText('I charge $240. Should I charge *$290*?').waitFor();
     await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
     server.publish(untilReviews);
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
     await expect.poll(() => page.title()).toMatch(/^4\d % · Evolution Chamber$/);
     server.publish(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
@@ -162,7 +165,7 @@ describe('the chamber', () => {
     await page.getByText(/^Reconnecting, last update \d+ s ago$/).waitFor();
     server.publish(untilSynthesis);
     await page.getByText('Connected').waitFor();
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
     expect(server.resumed.at(-1)).toBe(`e.1.${untilStarted}`);
     server.publish(whole.facts.length);
     await page.getByText('Result ready').waitFor();
@@ -274,7 +277,7 @@ describe('the chamber', () => {
     await page.getByText('Failed to load optimization data').first().waitFor();
     broken = false;
     await page.getByText('Connected').waitFor();
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
   });
 });
 
@@ -321,7 +324,7 @@ describe('the stream of a tab', () => {
     server.publish(untilSynthesis);
     await page.clock.runFor(20_000);
     await page.clock.runFor(1_000);
-    await page.getByText('7 of 7').waitFor();
+    await page.getByText('7 of 7', { exact: true }).waitFor();
     server.publish(whole.facts.length);
     await page.clock.runFor(6_000);
     await page.clock.runFor(1_000);
@@ -344,8 +347,12 @@ describe('the result', () => {
     return { page, server };
   }
 
-  it('the result passes axe and fits every window, light and dark', async () => {
-    const { page } = await read(whole, whole.facts.length);
+  it.each([
+    ['with advice', whole],
+    ['without a majority', resultStories.split],
+    ['that cannot be decided', resultStories.undecidable],
+  ])('the result %s passes axe and fits every window, light and dark', async (_kind, story) => {
+    const { page } = await read(story);
     await page.getByRole('heading', { name: 'Next steps' }).waitFor();
     // Folded parts are checked as well.
     await page.evaluate(() => {
@@ -362,28 +369,60 @@ describe('the result', () => {
     await expect
       .poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts())
       .toEqual([
-        'Recommendation',
+        'Recommended by 7 of 7 models',
         'Agreement',
         'Next steps',
         'Reasons',
         'Divergences',
-        'What is uncertain',
-        'The council',
-        'Claims',
-        "Each model's answer",
-        'Cost, time and tokens',
+        "What's uncertain",
+        'How this was reached',
       ]);
     await page
       .getByText(
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
       )
       .waitFor();
+    const bias = whole.copy().evolution.bias!;
+    await page.getByText(orderingWords(bias)).waitFor();
+    const other = { ordering: bias.ordering === 'kemeny' ? 'win_rate' : 'kemeny' } as const;
+    expect(await page.getByText(orderingWords(other)).count()).toBe(0);
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);
     await page.getByRole('link', { name: 'c2' }).first().click();
     expect(new URL(page.url()).hash).toBe('#claim-c2');
     await expect.poll(() => page.locator('#claim-c2').isVisible()).toBe(true);
+  });
+
+  it('a step is ticked by keyboard and stays ticked; a tick that was not saved is taken back', async () => {
+    const run = whole.copy();
+    let done = false;
+    let isFailing = false;
+    site.answer((call) => {
+      if (call.method === 'PUT') {
+        if (isFailing) return problem(503, 'busy', 'The server is busy.');
+        ({ done } = call.body as { done: boolean });
+        return ok({ index: 0, done });
+      }
+      if (call.path !== `/api/optimizations/${runId}`) return member(call);
+      const steps = run.result!.next_steps.map((step) => ({ ...step, done }));
+      return ok({ ...run, result: { ...run.result!, next_steps: steps } });
+    });
+    const page = await open(`/optimizations/${runId}`);
+    const box = page.getByRole('checkbox', { name: 'Step 1 done' });
+    const isTicked = () => box.isChecked();
+    await box.press('Space');
+    await page.locator('output').getByText('Saved. 1 of 1 done.').waitFor();
+    await expect.poll(isTicked).toBe(true);
+    await page.reload();
+    await page.getByText('1 of 1 done.', { exact: true }).waitFor();
+    await expect.poll(isTicked).toBe(true);
+    isFailing = true;
+    await box.press('Space');
+    await page.getByRole('alert').getByText("We couldn't save step 1.").waitFor();
+    await expect.poll(isTicked).toBe(true);
+    await expect.poll(() => box.evaluate((input) => input === document.activeElement)).toBe(true);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('the result can be copied and downloaded as Markdown, and downloaded as JSON', async () => {
@@ -406,7 +445,7 @@ describe('the result', () => {
     await page.getByText('Connected').waitFor({ state: 'detached' });
     await expect.poll(() => server.resumed.length).toBeGreaterThan(0);
     server.publish(whole.facts.length);
-    await page.getByRole('heading', { name: 'Recommendation' }).waitFor();
+    await page.getByRole('heading', { name: 'Recommended by 7 of 7 models' }).waitFor();
   });
 
   it('the page of a run that was never started offers to start or cancel it', async () => {
@@ -422,12 +461,25 @@ describe('the result', () => {
     await page.getByRole('link', { name: 'View Credit Balance' }).waitFor();
   });
 
-  it('the page of a cancelled run says what was returned', async () => {
+  it('the result of a run without a model says so above the decision', async () => {
+    const { page } = await read(storyOf(closedWithout(['I2'], 'malformed', 2)));
+    const banner = page.getByText('6 of 7 models answered');
+    await banner.waitFor();
+    await page.getByText('2 of 14 credits were returned.').waitFor();
+    const heading = page.getByRole('heading', { name: 'Recommended by' });
+    const [above, below] = await Promise.all([banner.boundingBox(), heading.boundingBox()]);
+    expect(above?.y).toBeLessThan(below?.y ?? 0);
+  });
+
+  it('the page of a cancelled run says what was returned, and shows the answers that arrived', async () => {
     const script = started()
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
     await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
+    await page.getByText('1 of 7 models had answered.').waitFor();
+    await page.getByText('S1 would begin small.').waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
   });
 
   it('the page of a failed run says why, what it cost, and offers a retry', async () => {

@@ -69,12 +69,25 @@ function hostile(): Partial<Words> {
       options: Object.fromEntries(options.map((id) => [id, text])),
       notes: { n1: text },
     }),
-    notes: () => ({ critique: text, flaws: [{ seat: 'S1', text }] }),
+    notes: () => ({
+      critique: text,
+      flaws: [{ seat: 'S1', text }],
+      reasons: { c1: text },
+      decisionReason: text,
+    }),
     draft: {
       decision: text,
       option_id: 'o1',
       sections: [{ heading: text, blocks: cited }],
-      next_steps: cited,
+      next_steps: corpus.map((one) => ({
+        action: one,
+        owner: one,
+        by_days: 7,
+        measure: one,
+        stop_if: one,
+        claim_ids: ['c1', one],
+      })),
+      flaw_replies: [{ flaw_id: 'f1', text }],
       dissent: [{ claim_id: 'c1', text }],
       uncertainties: corpus,
     },
@@ -107,7 +120,10 @@ async function dangers(page: Page): Promise<string[]> {
     );
     const links = [...(main?.querySelectorAll('a[href]') ?? [])].filter((link) => {
       const href = link.getAttribute('href') ?? '';
-      const isOurs = /^(\/(optimization|dashboard|credits|evolution|recipes)|#claim-)/.test(href);
+      const isOurs =
+        /^(\/(optimization|dashboard|credits|evolution|recipes|method)|#claim-|#[a-z-]+$)/.test(
+          href,
+        );
       const isHardened =
         href.startsWith('https://') &&
         link.getAttribute('rel') === 'noopener noreferrer nofollow' &&

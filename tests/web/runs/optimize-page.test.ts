@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { type CheckReply, optimizationLimits } from '#services/optimizations/contract.ts';
 import {
+  checker,
   failing,
   faultsInEveryLook,
   member,
@@ -42,6 +44,7 @@ function run(change: object = {}): Reply {
     context: 'Twelve clients',
     objectives: ['Keep churn low', 'Grow'],
     constraints: [],
+    files: [],
     models: [],
     metadata: { models: [] },
     insights_count: 0,
@@ -58,6 +61,12 @@ function run(change: object = {}): Reply {
       bias: null,
     },
     result: null,
+    degraded: null,
+    root_id: null,
+    refinement_number: null,
+    refines: null,
+    refinements: [],
+    refinable: null,
     ended_because: null,
     stand_in: null,
     council: {},
@@ -134,7 +143,7 @@ describe('the optimization form', () => {
     let isDown = true;
     const page = await open('/optimization', {
       api: member({
-        'GET /api/optimizations/strategies': () => (isDown ? failing : ok({ strategies })),
+        'GET /api/optimizations/strategies': () => (isDown ? failing : ok({ strategies, checker })),
       }),
     });
     await challengeField(page).fill('Should we raise our prices?');
@@ -191,7 +200,7 @@ describe('the estimate', () => {
     await page.clock.runFor(499);
     expect(calls('/api/optimizations/estimate')).toEqual([]);
     await page.clock.resume();
-    await page.getByText('$0.021 for the models, about 30 s').waitFor();
+    await page.getByText('$0.021 for the models, about 30s (usually under 45s)').waitFor();
     expect(calls('/api/optimizations/estimate').map(({ body }) => body)).toEqual([
       {
         strategy: 'balanced',
@@ -227,6 +236,7 @@ describe('a start', () => {
         context: '',
         objectives: [],
         constraints: [],
+        files: [],
         strategy: 'balanced',
         challenge_type: 'business_strategy',
         catalogue_version: '2026-11-20.0123abcd',
@@ -334,6 +344,131 @@ describe('a start', () => {
     await page.getByText(sentence).waitFor();
     await page.getByText('Nothing was charged.').waitFor();
     await page.getByRole('link', { name: 'See the run that waits' }).waitFor();
+  });
+});
+
+describe('the question check', () => {
+  const check = '/api/optimizations/check';
+  const found = (reply: Partial<CheckReply>) => {
+    const data = { verdict: 'ready', questions: [], why: null, skipped: false, ...reply };
+    return startable({ [`POST ${check}`]: ok(data) });
+  };
+  const questions = ['What do you charge?', 'How many clients left last year, and why?'];
+  const asking = found({ verdict: 'ask', questions });
+  const isFocused = async (target: Locator) =>
+    target.evaluate((element) => element === document.activeElement);
+  const started = () => calls('/api/optimizations').length;
+
+  it('questions appear with the focus, their answers join the context, and the next start is not checked', async () => {
+    const page = await open('/optimization', { api: asking });
+    await fill(page);
+    await page
+      .getByText('Your question is first sent to OpenAI to be checked, at no charge.')
+      .waitFor();
+    await page.getByLabel('Context', { exact: true }).fill('A design studio.');
+    await startButton(page).click();
+    const notice = page.getByText('Note: 2 facts would help the models');
+    await notice.waitFor();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toContain('2 facts would help the models');
+    await expect
+      .poll(() => page.locator('output[aria-live]').first().innerText())
+      .toBe('2 facts would help the models. Answer what you can, or start anyway.');
+    expect(started()).toBe(0);
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    const add = page.getByRole('button', { name: 'Add answers' });
+    expect(await add.isDisabled()).toBe(true);
+    await page.getByLabel(questions[1] ?? '').fill('3 left: too expensive');
+    await page.keyboard.press('Control+Enter');
+    await expect
+      .poll(() => page.locator('output[aria-live]').first().innerText())
+      .toBe('Add your answers, or start anyway.');
+    await add.click();
+    const context =
+      'A design studio.\n\nQ: How many clients left last year, and why?\nA: 3 left: too expensive';
+    await expect.poll(() => page.getByLabel('Context', { exact: true }).inputValue()).toBe(context);
+    await expect.poll(() => isFocused(startButton(page))).toBe(true);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/evolution-chamber?id=*');
+    expect(calls('/api/optimizations')[0]?.body).toMatchObject({ context });
+    expect(calls(check).map(({ body }) => body)).toEqual([
+      {
+        challenge: 'Should we raise our prices?',
+        context: 'A design studio.',
+        objectives: [],
+        constraints: [],
+        files: [],
+        challenge_type: 'business_strategy',
+      },
+    ]);
+  });
+
+  it('answers that are too long for the context say so at their field, and a start needs none', async () => {
+    const page = await open('/optimization', { api: asking });
+    await fill(page);
+    await page
+      .getByLabel('Context', { exact: true })
+      .fill('a'.repeat(optimizationLimits.context - 30));
+    await startButton(page).click();
+    const answer = page.getByLabel(questions[0] ?? '');
+    await answer.fill('$90 an hour');
+    await page.getByText('With your answers the context is 9 characters too long.').waitFor();
+    expect(await answer.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByRole('button', { name: 'Add answers' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Start anyway' }).click();
+    await page.waitForURL('**/evolution-chamber?id=*');
+    expect(calls(check)).toHaveLength(1);
+  });
+
+  it('a question without an answer says why as plain text, can be edited and checked again, or started', async () => {
+    const why = 'No <b>options</b> are named.';
+    const page = await open('/optimization', { api: found({ verdict: 'undecidable', why }) });
+    await fill(page);
+    await startButton(page).click();
+    await page.getByText(why, { exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Edit question' }).click();
+    await expect.poll(() => isFocused(challengeField(page))).toBe(true);
+    await challengeField(page).fill('Should we raise them?');
+    // From the keyboard the check comes before the dialog.
+    await challengeField(page).press('Control+Enter');
+    await page.getByText(why, { exact: true }).waitFor();
+    expect([calls(check).length, started()]).toEqual([2, 0]);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('button', { name: 'Start anyway' }).press('Enter');
+    await page.waitForURL('**/evolution-chamber?id=*');
+  });
+
+  it('Escape, an edit or an emptied form stops a check, and nothing starts until the next press', async () => {
+    let isSlow = true;
+    const never = (): Reply => ({ status: 200, body: new ReadableStream() });
+    const page = await open('/optimization', {
+      api: startable({ [`POST ${check}`]: () => (isSlow ? never() : failing) }),
+    });
+    await fill(page);
+    const checking = page.getByRole('button', { name: 'Checking…' });
+    await startButton(page).click();
+    await checking.waitFor();
+    await startButton(page).click({ force: true });
+    await page.keyboard.press('Escape');
+    await expect.poll(() => startButton(page).innerText()).toBe('Start Optimization');
+    await expect.poll(() => isFocused(startButton(page))).toBe(true);
+    await page.keyboard.press('Enter');
+    await checking.waitFor();
+    await page.getByLabel('Context', { exact: true }).fill('A studio.');
+    await expect.poll(() => startButton(page).innerText()).toBe('Start Optimization');
+    await startButton(page).click();
+    await checking.waitFor();
+    await page.getByRole('button', { name: 'Empty the form' }).click();
+    await expect.poll(() => startButton(page).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect([calls(check).length, started()]).toEqual([3, 0]);
+    // A check that fails is skipped.
+    isSlow = false;
+    await startButton(page).click();
+    await page.waitForURL('**/evolution-chamber?id=*');
+    expect(calls(check)).toHaveLength(4);
   });
 });
 

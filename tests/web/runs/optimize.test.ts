@@ -2,6 +2,7 @@ import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Optimization, optimizationLimits } from '#services/optimizations/contract.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { suggestChallengeType } from '#web/features/optimize/question/challenge-type.ts';
 import { draftFromText, draftToText } from '#web/features/optimize/question/draft.ts';
@@ -12,6 +13,7 @@ import {
   type Fields,
   fieldsOfRun,
 } from '#web/features/optimize/question/fields.ts';
+import { filesOf } from '#web/features/optimize/question/files.ts';
 import { rowErrors, shortageOf, stillMissing } from '#web/features/optimize/form-state.ts';
 import {
   addRow,
@@ -28,7 +30,6 @@ import { type StartCalls, startRun } from '#web/features/optimize/start.ts';
 import {
   counted,
   destinationSentence,
-  typicalTime,
   unavailableSentence,
   verdictSentence,
 } from '#web/features/optimize/strategy-words.ts';
@@ -156,6 +157,7 @@ describe('what the form sends', () => {
         context: '',
         objectives: ['Keep churn low'],
         constraints: [],
+        files: [],
         strategy: 'balanced',
         challenge_type: 'business_strategy',
       },
@@ -200,6 +202,7 @@ describe('what the form sends', () => {
       context: 'Twelve clients',
       objectives: ['Grow'],
       constraints: [],
+      files: [{ name: 'costs.csv', text: 'Rent,2250' }],
       challenge_type: 'sales',
       strategy: 'fast',
       status: 'failed',
@@ -209,6 +212,7 @@ describe('what the form sends', () => {
       context: 'Twelve clients',
       chosenType: 'sales',
       strategy: 'fast',
+      files: [{ id: 0, name: 'costs.csv', text: 'Rent,2250', warnings: [] }],
       from: { id: run.id, ended: true },
     });
   });
@@ -221,6 +225,11 @@ describe('the draft', () => {
     context: text,
     objectives: fc.array(text, { maxLength: 4 }).map(rowsOf),
     constraints: fc.array(text, { maxLength: 4 }).map(rowsOf),
+    files: fc
+      .array(fc.record({ name: text, text, warnings: fc.array(text, { maxLength: 2 }) }), {
+        maxLength: 4,
+      })
+      .map(filesOf),
     chosenType: fc.constantFrom(null, 'marketing' as const),
     strategy: fc.constantFrom(null, 'ultra' as const),
     allowSimulated: fc.boolean(),
@@ -238,6 +247,7 @@ describe('the draft', () => {
         expect(back?.attempt).toEqual(attempt);
         expect(back && checkFields(back.fields)).toEqual(checkFields(written));
         expect(back?.fields.challenge).toBe(written.challenge);
+        expect(back?.fields.files).toEqual(written.files);
       }),
     );
   });
@@ -512,18 +522,26 @@ describe('the words of a strategy', () => {
 
   it.each([
     ['full', null],
-    ['order_only', 'Its reviews give an order, never a clear winner.'],
+    ['order_only', 'This strategy gives an order, never a clear winner.'],
     ['may_stay_open', 'Its reviews may leave open whether there is a clear winner.'],
   ] as const)('a panel whose verdict is %s says before payment: %s', (verdict, sentence) => {
     expect(verdictSentence({ verdict })).toBe(sentence);
   });
 
-  it('a duration is written in words', () => {
-    expect([28, 60, 90, 150].map(typicalTime)).toEqual([
-      'about 28 s',
-      'about 60 s',
-      'about 1.5 min',
-      'about 2.5 min',
-    ]);
+  it.each([
+    [28, 41, 'about 30s (usually under 45s)'],
+    [80, 95, 'about 80s (usually under 2\u00A0min)'],
+    [118, 230, 'about 2\u00A0min (usually under 4)'],
+    [118, 119, 'about 2\u00A0min'],
+  ])('a duration of %d s, below %d in nine of ten runs, reads %s', (p50, p90, words) => {
+    const duration = { p50, p90, runs: 20 };
+    expect(durationWords({ duration, typical_seconds: 30 })).toBe(words);
+  });
+
+  it.each([
+    [30, '2 to 5 minutes, not yet measured here'],
+    [5400, 'about 90\u00A0min, not yet measured here'],
+  ])('a duration of %d s by design that was not measured reads %s', (typical, words) => {
+    expect(durationWords({ duration: null, typical_seconds: typical })).toBe(words);
   });
 });

@@ -352,12 +352,12 @@ describe('what happens to a run elsewhere', () => {
   it('a run deleted elsewhere loses its page, and a restored one gets it back', async () => {
     const { api, hide, restore } = keep([runOf(2, { id: storyId })]);
     const page = await open(`/optimizations/${storyId}`, { api });
-    await page.getByText('Recommendation').first().waitFor();
+    await page.getByText('Recommended by').first().waitFor();
     await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
     hide(storyId);
     await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
     restore(storyId);
-    await page.getByText('Recommendation').first().waitFor();
+    await page.getByText('Recommended by').first().waitFor();
   });
 });
 

@@ -2,8 +2,10 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
 import type {
+  CheckReply,
   DashboardStats,
   OptimizationSummary,
+  StrategiesReply,
   Strategy,
   Usage,
 } from '#services/optimizations/contract.ts';
@@ -105,6 +107,8 @@ export function runOf(
     credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
     simulated: true,
     simulated_seats: 7,
+    root_id: null,
+    refinement_number: null,
     created_at: createdAt,
     createdAt,
     ended_at: createdAt,
@@ -138,6 +142,7 @@ const panel = {
     },
   ],
   typical_seconds: 30,
+  duration: { p50: 28, p90: 41, runs: 20 },
   available: true,
   unavailable: null,
   missing: [],
@@ -183,6 +188,8 @@ export const strategies = [
     missing: ['GPT-6 Astra'],
   }),
 ];
+
+export const checker: StrategiesReply['checker'] = { name: 'OpenAI', simulated: false };
 
 export const page = (data: OptimizationSummary[], total: number = data.length): Reply => ({
   status: 200,
@@ -238,7 +245,14 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
         strategies: strategies.map((one) =>
           search === '?allow_simulated=true' ? { ...one, available: true, unavailable: null } : one,
         ),
+        checker,
       }),
+    'POST /api/optimizations/check': ok({
+      verdict: 'ready',
+      questions: [],
+      why: null,
+      skipped: false,
+    } satisfies CheckReply),
     'POST /api/optimizations/estimate': ok({
       estimate: {
         strategy: 'balanced',

@@ -1,6 +1,10 @@
 import type { Fact } from '#services/live/contract.ts';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import type { LedgerTexts, OptimizationEvent } from '#services/optimizations/run/events.ts';
+import type {
+  LedgerTexts,
+  OptimizationEvent,
+  ReviewNotes,
+} from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -9,7 +13,6 @@ import {
   beginView,
   type EventTexts,
   patchOf,
-  type ReviewNotes,
   type RunView,
 } from '#services/optimizations/reading/view.ts';
 import { noon, runId, type Script } from '#tests/optimizations/run/run-script.ts';
@@ -65,7 +68,17 @@ export const plainWords: Words = {
     decision: 'Begin with one fixed offer for one kind of client.',
     option_id: 'o1',
     sections: [{ heading: 'Why', blocks: [{ text: 'Clients stay.', claim_ids: ['c1', 'c2'] }] }],
-    next_steps: [{ text: 'Write the offer down.', claim_ids: ['c1'] }],
+    next_steps: [
+      {
+        action: 'Write the offer down.',
+        owner: 'you',
+        by_days: 7,
+        measure: 'A client asks for it.',
+        stop_if: 'Nobody reads it.',
+        claim_ids: ['c1'],
+      },
+    ],
+    flaw_replies: [],
     dissent: [],
     uncertainties: ['The number of leads is unknown.'],
   },

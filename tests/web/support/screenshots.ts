@@ -27,6 +27,7 @@ const paths = [
   '/#access_token=nothing',
   '/terms',
   '/privacy',
+  '/method',
   '/nowhere',
 ];
 

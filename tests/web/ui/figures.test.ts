@@ -20,7 +20,7 @@ describe('figures', () => {
     expect([credits(0), modelCost(0, 'en-US'), percent(0), latency(0)]).toEqual([
       '0',
       '$0.000',
-      '0 %',
+      '0%',
       '0 ms',
     ]);
   });
@@ -89,7 +89,7 @@ describe('figures', () => {
   it('100 % means complete', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 100, noNaN: true }), (value) => {
-        expect(percent(value) === '100 %').toBe(value === 100);
+        expect(percent(value) === '100%').toBe(value === 100);
       }),
     );
   });

@@ -130,7 +130,7 @@ export async function readPage<P extends PathOf<'GET'>, S extends v.GenericSchem
  * that may send the same intent again passes the same `key`.
  */
 export async function write<
-  M extends 'POST' | 'PATCH' | 'DELETE',
+  M extends 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   P extends PathOf<M>,
   S extends v.GenericSchema,
 >(

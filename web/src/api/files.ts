@@ -35,13 +35,20 @@ export async function readFile<P extends PathOf<'GET'>>(
   }, options.signal);
 }
 
-/** Uploads a file and returns the reply's `data`. */
-export async function upload<P extends PathOf<'PUT'>, S extends v.GenericSchema>(
+/** Uploads a file, or a form with files, and returns the reply's `data`. */
+export async function upload<
+  M extends 'PUT' | 'POST',
+  P extends PathOf<M>,
+  S extends v.GenericSchema,
+>(
+  method: M,
   path: P,
-  file: Blob,
-  schema: S & Reads<ReplyOf<'PUT', P>, S>,
+  body: Blob | FormData,
+  schema: S & Reads<ReplyOf<M, P>, S>,
+  options: Pick<Call, 'signal' | 'timeoutMs'> = {},
 ): Promise<v.InferOutput<S>> {
-  const content = { type: file.type, value: file };
-  const reply = await send({ method: 'PUT', path, content, key: crypto.randomUUID() });
+  const value = body instanceof Blob ? body : await new Response(body).blob();
+  const content = { type: value.type, value };
+  const reply = await send({ method, path, content, key: crypto.randomUUID(), ...options });
   return dataOf<v.InferOutput<S>>(reply, schema);
 }

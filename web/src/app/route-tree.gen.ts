@@ -15,6 +15,7 @@ import { Route as SignedInRouteImport } from './../routes/_signed-in.tsx'
 import { Route as AccountDeletedRouteImport } from './../routes/account-deleted.tsx'
 import { Route as ForgotPasswordRouteImport } from './../routes/forgot-password.tsx'
 import { Route as LoginRouteImport } from './../routes/login.tsx'
+import { Route as MethodRouteImport } from './../routes/method.tsx'
 import { Route as PrivacyRouteImport } from './../routes/privacy.tsx'
 import { Route as ResetPasswordRouteImport } from './../routes/reset-password.tsx'
 import { Route as SignupRouteImport } from './../routes/signup.tsx'
@@ -68,6 +69,11 @@ const ForgotPasswordRoute = ForgotPasswordRouteImport.update({
 const LoginRoute = LoginRouteImport.update({
   id: '/login',
   path: '/login',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const MethodRoute = MethodRouteImport.update({
+  id: '/method',
+  path: '/method',
   getParentRoute: () => rootRouteImport,
 } as any)
 const PrivacyRoute = PrivacyRouteImport.update({
@@ -206,6 +212,7 @@ export interface FileRoutesByFullPath {
   '/account-deleted': typeof AccountDeletedRoute
   '/forgot-password': typeof ForgotPasswordRoute
   '/login': typeof LoginRoute
+  '/method': typeof MethodRoute
   '/privacy': typeof PrivacyRoute
   '/reset-password': typeof ResetPasswordRoute
   '/signup': typeof SignupRoute
@@ -238,6 +245,7 @@ export interface FileRoutesByTo {
   '/account-deleted': typeof AccountDeletedRoute
   '/forgot-password': typeof ForgotPasswordRoute
   '/login': typeof LoginRoute
+  '/method': typeof MethodRoute
   '/privacy': typeof PrivacyRoute
   '/reset-password': typeof ResetPasswordRoute
   '/signup': typeof SignupRoute
@@ -272,6 +280,7 @@ export interface FileRoutesById {
   '/account-deleted': typeof AccountDeletedRoute
   '/forgot-password': typeof ForgotPasswordRoute
   '/login': typeof LoginRoute
+  '/method': typeof MethodRoute
   '/privacy': typeof PrivacyRoute
   '/reset-password': typeof ResetPasswordRoute
   '/signup': typeof SignupRoute
@@ -306,6 +315,7 @@ export interface FileRouteTypes {
     | '/account-deleted'
     | '/forgot-password'
     | '/login'
+    | '/method'
     | '/privacy'
     | '/reset-password'
     | '/signup'
@@ -338,6 +348,7 @@ export interface FileRouteTypes {
     | '/account-deleted'
     | '/forgot-password'
     | '/login'
+    | '/method'
     | '/privacy'
     | '/reset-password'
     | '/signup'
@@ -371,6 +382,7 @@ export interface FileRouteTypes {
     | '/account-deleted'
     | '/forgot-password'
     | '/login'
+    | '/method'
     | '/privacy'
     | '/reset-password'
     | '/signup'
@@ -405,6 +417,7 @@ export interface RootRouteChildren {
   AccountDeletedRoute: typeof AccountDeletedRoute
   ForgotPasswordRoute: typeof ForgotPasswordRoute
   LoginRoute: typeof LoginRoute
+  MethodRoute: typeof MethodRoute
   PrivacyRoute: typeof PrivacyRoute
   ResetPasswordRoute: typeof ResetPasswordRoute
   SignupRoute: typeof SignupRoute
@@ -457,6 +470,13 @@ declare module '@tanstack/react-router' {
       path: '/login'
       fullPath: '/login'
       preLoaderRoute: typeof LoginRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/method': {
+      id: '/method'
+      path: '/method'
+      fullPath: '/method'
+      preLoaderRoute: typeof MethodRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/privacy': {
@@ -688,6 +708,7 @@ const rootRouteChildren: RootRouteChildren = {
   AccountDeletedRoute: AccountDeletedRoute,
   ForgotPasswordRoute: ForgotPasswordRoute,
   LoginRoute: LoginRoute,
+  MethodRoute: MethodRoute,
   PrivacyRoute: PrivacyRoute,
   ResetPasswordRoute: ResetPasswordRoute,
   SignupRoute: SignupRoute,

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { opinionOf } from '#services/optimizations/reading/describe.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 
@@ -26,7 +26,8 @@ export function Answer({
       <div>
         <p className="text-lg font-medium">{opinion.recommendation.one_line}</p>
         <p className="text-sm text-ink-2">
-          {opinion.recommendation.option_label} · says it is {opinion.stated_confidence}&nbsp;% sure
+          {opinion.recommendation.option_label} · {opinion.stated_confidence}% sure, by its own
+          estimate
         </p>
       </div>
       {opinion.reasoning.map((reason) => (

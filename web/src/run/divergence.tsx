@@ -1,9 +1,16 @@
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
-import { listed } from './words.ts';
+import {
+  type Names,
+  seatName,
+  seatNames,
+  settledTitle,
+  sideWords,
+  stanceWord,
+} from '#services/optimizations/reading/result-words.ts';
 
-/** One question the models disagree on: each side, its seats and its best words. */
-export function Divergence({ area }: { area: Disagreement }): ReactNode {
+/** One question the models disagree on: each side, its models and what one of them says about it. */
+export function Divergence({ area, names }: { area: Disagreement; names: Names }): ReactNode {
   return (
     <div className="space-y-2">
       <p className="font-medium">{area.text}</p>
@@ -12,19 +19,23 @@ export function Divergence({ area }: { area: Disagreement }): ReactNode {
           <li key={side.stance} className="border-s-2 border-line-strong ps-3 text-sm">
             <p>
               <span className="font-semibold">{stanceWord(side.stance)}</span>
-              <span className="text-ink-2"> · {listed(side.seats)}</span>
+              <span className="text-ink-2"> · {seatNames(names, side.seats)}</span>
             </p>
-            {side.quote ? (
-              <blockquote className="text-ink-2">
-                {side.quote.text} <span className="whitespace-nowrap">({side.quote.seat})</span>
-              </blockquote>
-            ) : null}
+            <p className="text-ink-2">
+              {sideWords(names, area.about, side)}
+              {side.quote === null ? null : (
+                <>
+                  {' '}
+                  <span className="text-ink">“{side.quote.text}”</span>
+                </>
+              )}
+            </p>
           </li>
         ))}
       </ul>
       {area.settled_by === null ? null : (
         <p className="text-sm text-ink-2">
-          <span className="font-medium text-ink">Both sides, and what would settle it: </span>
+          <span className="font-medium text-ink">{settledTitle}: </span>
           {area.settled_by}
         </p>
       )}
@@ -32,32 +43,24 @@ export function Divergence({ area }: { area: Disagreement }): ReactNode {
   );
 }
 
-/** What the minority has against the first answer. */
-export function Flaws({
+/** What the minority has against the top answer. */
+export function Objections({
   report,
+  names,
 }: {
   report: NonNullable<BiasAnalysis['minority_report']>;
+  names: Names;
 }): ReactNode {
   if (report.flaws.length === 0 && report.against.length > 0) {
     return (
       <p className="text-ink-2">
-        {listed(report.against)} raised a fatal flaw against the first answer.
+        {seatNames(names, report.against)} found a fatal flaw in the top answer.
       </p>
     );
   }
   return report.flaws.map((flaw) => (
     <p key={flaw.seat + flaw.text} className="text-ink-2">
-      Against the first answer, {flaw.seat}: {flaw.text}
+      Objection to the top answer, from {seatName(names, flaw.seat)}: {flaw.text}
     </p>
   ));
-}
-
-/** Stances on a claim are three fixed words; on the decision they are the options. */
-function stanceWord(stance: string): string {
-  const words: Readonly<Record<string, string>> = {
-    agree: 'Agree',
-    disagree: 'Disagree',
-    unsure: 'Unsure',
-  };
-  return words[stance] ?? stance;
 }

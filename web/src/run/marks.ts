@@ -1,8 +1,7 @@
 import { costOf } from '#services/optimizations/reading/describe.ts';
-import { type AttemptView, type RunView } from '#services/optimizations/reading/view.ts';
+import { type AttemptView, ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 
-type Outcome = NonNullable<RunView['calls'][string]['outcome']>;
-type Ballot = Extract<Outcome, { kind: 'review' }>['ballot'];
+type Ballot = NonNullable<ReturnType<typeof ballotOf>>;
 
 /** What the reviewers gave each other, from the counted ballots. */
 export type Mark = {
@@ -13,11 +12,6 @@ export type Mark = {
   readonly place: number;
   readonly of: number;
 };
-
-export function ballotOf(view: RunView, reviewer: string): Ballot | null {
-  const outcome = view.calls[`review.${reviewer}`]?.outcome;
-  return outcome?.kind === 'review' ? outcome.ballot : null;
-}
 
 export function marksOf(view: RunView): Mark[] {
   return view.seats.flatMap(({ seat: reviewer }) => {

@@ -1,4 +1,5 @@
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, SeatProgress } from '#services/optimizations/contract.ts';
+import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
@@ -36,6 +37,13 @@ export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> =
   not_called: 'neutral',
 };
 
+/** What ordered the answers. */
+export function orderingWords({ ordering }: Pick<BiasAnalysis, 'ordering'>): string {
+  return ordering === 'kemeny'
+    ? 'The answers are in the order that contradicts the fewest comparisons.'
+    : 'Too few reviewers compared the same answers, so win rates order them.';
+}
+
 /** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
 export function strategyName(id: string): string {
   return id
@@ -44,12 +52,12 @@ export function strategyName(id: string): string {
     .join(' ');
 }
 
-/** The status in one or two words; a retry names the next attempt. */
+/** The status in one or two words; a retry has its number from the second on. */
 export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>): string {
   const words = {
     waiting: 'Waiting',
     processing: 'Processing',
-    retrying: `Retrying (attempt ${attempt + 1})`,
+    retrying: retryingWords(attempt),
     completed: 'Completed',
     failed: 'Failed',
     refused: 'Refused',
@@ -58,6 +66,11 @@ export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'a
     not_called: 'Not called',
   };
   return words[status];
+}
+
+/** "rank 2 of 7", by the reviewers' order of the answers; empty before there is one. */
+export function rankWords({ scores }: RunView, { rank }: Pick<SeatProgress, 'rank'>): string {
+  return rank === null || scores === null ? '' : `rank ${rank} of ${scores.order.length}`;
 }
 
 export function isOut(status: SeatProgress['status']): boolean {
@@ -105,10 +118,4 @@ export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;
   if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
   return `about ${Math.ceil(seconds / 60)} min`;
-}
-
-/** "S1", "S1 and R2", "S1, R2 and I1". */
-export function listed(items: readonly string[]): string {
-  if (items.length < 2) return items[0] ?? '';
-  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }

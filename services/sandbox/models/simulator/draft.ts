@@ -1,72 +1,73 @@
 import type { CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
 import { claimStated, optionsOf } from '#services/sandbox/models/cases.ts';
 import type { Material } from './material.ts';
-import { flawedBy } from './review.ts';
 import type { Plan } from './plan.ts';
 
 type Cited = { text: string; claim_ids: string[] };
+type Step = Omit<CaseOption['draft']['next_steps'][number], 'claim_ids'> & { claim_ids: string[] };
 
 /** The writer's reply, in the shape of `draft`. */
 export type DraftReply = {
   decision: string;
   option_id: string;
   sections: { heading: string; blocks: Cited[] }[];
-  next_steps: Cited[];
+  next_steps: Step[];
+  flaw_replies: { flaw_id: string; text: string }[];
   dissent: { claim_id: string; text: string }[];
   uncertainties: string[];
+  changed: string;
 };
 
 /** What a verifier replies, in the shape of `verification`. */
 export type VerificationReply = {
   contradicts_consensus: boolean;
-  contradictions: { claim_id: string; explanation: string }[];
+  contradictions: { claim_id: string; quote: string; explanation: string }[];
 };
 
 /** The few words of the page itself. */
 const words = {
   en: {
-    flaw: 'The strongest objection, and the answer',
     agreed: 'Also agreed',
     said: 'What was said for and against it',
-    measure: 'Measure:',
-    stop: 'Stop if:',
+    same: 'This is the objection that was answered before, and the same holds here.',
+    weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
+    kept: 'The decision stays as it was: after the second vote, the same option is first.',
+    moved: 'The decision is another one: after the second vote, this option is first.',
   },
   // cspell:disable
   de: {
-    flaw: 'Der stärkste Einwand und die Antwort',
     agreed: 'Außerdem besteht Einigkeit',
     said: 'Was dafür und dagegen spricht',
-    measure: 'Messgröße:',
-    stop: 'Abbruch, wenn:',
+    same: 'Das ist der Einwand, der schon beantwortet wurde, und hier gilt dasselbe.',
+    weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
+    kept: 'Die Entscheidung bleibt: Nach der zweiten Abstimmung liegt dieselbe Option vorn.',
+    moved: 'Die Entscheidung ist eine andere: Nach der zweiten Abstimmung liegt diese Option vorn.',
   },
   // cspell:enable
 };
 
 /**
- * The draft of the option with most votes, as far as the council's claims carry it: a statement stays
- * when all of its claims were made and one of them is not contested.
+ * The draft of the option that the vote chose, as far as the council's claims carry it: a statement
+ * stays when all of its claims were made and one of them is not contested.
  */
 export function writeDraft(plan: Plan, material: Material): DraftReply {
   const { prepared } = plan;
   const ledger = ledgerOf(prepared, material);
   const say = words[prepared.language];
-  const options = material.rows('options').map(([id = '', votes = '', ...text]) => ({
+  const options = material.rows('options').map(([id = '', _votes, ...text]) => ({
     id,
-    votes: Number(votes.replace('votes ', '')),
     option: optionsOf(prepared).find(({ label }) => label === text.join(' | ')) ?? null,
     label: text.join(' | '),
   }));
-  const [winner] = options.toSorted((one, other) => other.votes - one.votes);
+  const winner = options.find(({ id }) => id === material.block('decision'));
   const option = winner?.option ?? null;
-  const argued = [
-    ...objection(plan, option, ledger, say.flaw),
-    ...(option === null ? [] : sectionsOf(option, ledger)),
-  ];
+  const argued = option === null ? [] : sectionsOf(option, ledger);
   const steps = (option?.draft.next_steps ?? []).filter(ledger.isMade);
   const used = new Set(
-    [...argued.flatMap(({ blocks }) => blocks), ...steps.map(ledger.cited)].flatMap(
-      ({ claim_ids }) => claim_ids,
-    ),
+    [
+      ...argued.flatMap(({ blocks }) => blocks),
+      ...steps.map((step) => ledger.cited({ ...step, text: '' })),
+    ].flatMap(({ claim_ids }) => claim_ids),
   );
   // An option that no case knows, of a real model, is argued with what was said.
   const due = option === null ? ledger.claims.map(({ id }) => id) : ledger.consensus;
@@ -74,35 +75,48 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
     .filter(({ id }) => due.includes(id) && !used.has(id))
     .map(({ id, text }) => ({ text, claim_ids: [id] }));
   const rest = { heading: option === null ? say.said : say.agreed, blocks: agreed.slice(0, 12) };
+  const decision = option?.draft.decision ?? winner?.label ?? '';
+  const earlier = material.block('earlier decision');
   return {
-    decision: option?.draft.decision ?? winner?.label ?? '',
+    decision,
     option_id: winner?.id ?? '',
     sections: agreed.length === 0 ? argued : [...argued, rest],
-    next_steps: steps.map((step) => ({
-      ...ledger.cited(step),
-      text: `${step.action} ${say.measure} ${step.measure} ${say.stop} ${step.stop_if}`,
-    })),
+    next_steps: steps.map((step) => ({ ...step, claim_ids: ledger.cited(step).claim_ids })),
+    flaw_replies: flawReplies(prepared, material, say),
     dissent: dissentOf(
       ledger,
       options.flatMap(({ option: losing }) => (losing && losing !== option ? [losing] : [])),
     ),
     uncertainties: option?.draft.uncertainties ?? [],
+    changed: earlier === '' ? '' : earlier === oneLine(decision) ? say.kept : say.moved,
   };
 }
 
-/** What two reviewers hold against the winner, and the answer. */
-function objection(
-  plan: Plan,
-  option: CaseOption | null,
-  ledger: Ledger,
-  heading: string,
-): DraftReply['sections'] {
-  if (option === null || !ledger.isMade(option.fatal_flaw)) return [];
-  if (plan.seats.filter((seat) => flawedBy(plan, seat) === option).length < 2) return [];
-  const { text, answer, claim_ids } = option.fatal_flaw;
-  return [
-    { heading, blocks: [text, answer].map((each) => ledger.cited({ text: each, claim_ids })) },
-  ];
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** The same flaw in a second answer is not answered in the same words again. */
+function flawReplies(
+  prepared: PreparedCase,
+  material: Material,
+  { same, weighed }: (typeof words)['en'],
+): DraftReply['flaw_replies'] {
+  const ids = [...new Set(material.rows('fatal flaws').map(([id = '']) => id))];
+  const texts = ids.map((id) => answerTo(prepared, material, id) ?? weighed);
+  return ids.map((id, index) => {
+    const text = texts[index]!;
+    return { flaw_id: id, text: texts.indexOf(text) === index ? text : same };
+  });
+}
+
+/** The case's answer to a flaw that reviewers raised; null to one that no case knows. */
+function answerTo(prepared: PreparedCase, material: Material, flawId: string): string | null {
+  const texts = material
+    .rows('fatal flaws')
+    .flatMap(([id, ...text]) => (id === flawId ? [text.join(' | ')] : []));
+  const about = optionsOf(prepared).find(({ fatal_flaw }) => texts.includes(fatal_flaw.text));
+  return about?.fatal_flaw.answer ?? null;
 }
 
 function sectionsOf({ draft }: CaseOption, ledger: Ledger): DraftReply['sections'] {
@@ -171,8 +185,8 @@ export function writeVerification(material: Material): VerificationReply {
     const point = readStatement(text.join(' | '));
     const opposed = statements.find((statement) => areOpposed(statement, point));
     if (opposed === undefined) return [];
-    const explanation = `The draft says "${opposed.text.trim()}", which denies this point.`;
-    return [{ claim_id: id, explanation }];
+    const quote = opposed.text.trim();
+    return [{ claim_id: id, quote, explanation: 'These words deny the point.' }];
   });
   return { contradicts_consensus: contradictions.length > 0, contradictions };
 }

@@ -6,7 +6,7 @@ import type { Material } from './material.ts';
 import { supports } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
 
-type Stance = 'agree' | 'disagree' | 'unsure';
+export type Stance = 'agree' | 'disagree' | 'unsure';
 type Marks = Record<(typeof criteria)[number], number>;
 
 /** A reviewer's reply, in the shape of `review`. */
@@ -15,8 +15,8 @@ export type ReviewReply = {
   scores: ({ answer_label: string } & Marks)[];
   fatal_flaws: { answer_label: string; text: string }[];
   critique: string;
-  votes: { claim_id: string; stance: Stance; confidence: number }[];
-  decision_vote: { option_id: string; answer_label: string };
+  votes: { claim_id: string; stance: Stance; confidence: number; reason: string }[];
+  decision_vote: { option_id: string; answer_label: string; reason: string };
   injection_suspected: string[];
 };
 
@@ -28,7 +28,14 @@ const criteria = [
   'risk_awareness',
 ] as const;
 
-type Judged = { label: string; option: CaseOption | null; merit: number; injected: boolean };
+type Judged = {
+  label: string;
+  option: CaseOption | null;
+  /** To all reviewers alike, and to this one. */
+  quality: number;
+  merit: number;
+  injected: boolean;
+};
 
 /** One seat's view of the others. Labels only name what it speaks of; their order changes nothing. */
 export function writeReview(plan: Plan, seat: PlannedSeat, material: Material): ReviewReply {
@@ -53,8 +60,15 @@ export function writeReview(plan: Plan, seat: PlannedSeat, material: Material): 
     scores: scores(plan, seat, judged),
     fatal_flaws: fatalFlaws(plan, seat, judged, claims),
     critique: critique(plan, seat, judged[0]?.option ?? null),
-    votes: claims.map(({ id, claim }) => ({ claim_id: id, ...voteOn(plan, seat, id, claim) })),
-    decision_vote: { option_id: decision?.id ?? '', answer_label: best?.label ?? '' },
+    votes: claims.map(({ id, claim }) => {
+      const vote = voteOn(plan, seat, id, claim);
+      return { claim_id: id, ...vote, reason: reasonOf(plan, seat, id, claim, vote.stance) };
+    }),
+    decision_vote: {
+      option_id: decision?.id ?? '',
+      answer_label: best?.label ?? '',
+      reason: decision?.label === seat.votes.label ? reasonForOption(plan, seat, claims) : '',
+    },
     injection_suspected: judged.filter(({ injected }) => injected).map(({ label }) => label),
   };
 }
@@ -70,7 +84,7 @@ function judge(plan: Plan, seat: PlannedSeat, answer: { label: string; text: str
   const injected = speaksToReviewers.test(text);
   const drawn = (by: string) => seededInteger(`${by}|${text}`, 'merit', 1_000_000) / 1_000_000;
   const quality = drawn(plan.prepared.case);
-  const shared = { label, option, injected };
+  const shared = { label, option, quality, injected };
   // Forced camps read the same order, one from the front and the others from the back.
   if (plan.forced) return { ...shared, merit: seat.votes === plan.camps[0] ? quality : -quality };
   const merit = quality * 0.6 + drawn(seat.code) * 0.4 + (option === seat.votes ? 1 : 0);
@@ -128,6 +142,43 @@ function drawnStance(seat: PlannedSeat, claim: CaseClaim | null, drawn: number):
   return drawn < 0.94 ? 'unsure' : 'disagree';
 }
 
+/** Each sentence of the case against a claim once: those who disagree take them in turn. */
+function reasonOf(
+  plan: Plan,
+  seat: PlannedSeat,
+  id: string,
+  claim: CaseClaim | null,
+  stance: Stance,
+): string {
+  if (claim === null || stance === 'agree') return '';
+  if (stance === 'unsure') return claim.unsure;
+  const against = plan.seats.filter((one) => voteOn(plan, one, id, claim).stance === 'disagree');
+  return claim.disagree[against.indexOf(seat)] ?? '';
+}
+
+/** What a claim for this option alone means to the role; without one what the option says in a line. */
+function reasonForOption(
+  { seats }: Plan,
+  { role, votes, code }: PlannedSeat,
+  claims: readonly { claim: CaseClaim | null }[],
+): string {
+  const voters = seats.filter((one) => one.votes === votes);
+  const turn = voters.findIndex((one) => one.code === code);
+  const said = claims
+    .flatMap(({ claim }) => (claim === null || votes.id === 'undecidable' ? [] : [claim]))
+    .filter(({ supports: [only, ...others] }) => only === votes.id && others.length === 0)
+    .map(({ says }) => says[role])
+    .filter(isShort);
+  const lines = votes.one_lines[role].filter(isShort);
+  const all = said.length > 0 ? said : lines;
+  return all[turn % Math.max(1, all.length)] ?? '';
+}
+
+/** A reason has at most 25 words. */
+export function isShort(text: string): boolean {
+  return text.split(/\s+/).length <= 25;
+}
+
 function fatalFlaws(
   plan: Plan,
   seat: PlannedSeat,
@@ -136,7 +187,10 @@ function fatalFlaws(
 ): ReviewReply['fatal_flaws'] {
   const target = flawedBy(plan, seat);
   if (target === null) return [];
-  const answer = judged.find(({ option }) => option === target);
+  // Reviewers who see a flaw in an option see it in the same answer.
+  const [answer] = judged
+    .filter(({ option }) => option === target)
+    .toSorted((one, other) => other.quality - one.quality);
   const listed = new Set(claims.map(({ claim }) => claim?.id));
   const { text, claim_ids } = target.fatal_flaw;
   return answer !== undefined && claim_ids.every((id) => listed.has(id))
@@ -145,10 +199,7 @@ function fatalFlaws(
 }
 
 /** The option whose fatal flaw a seat names, if it names any: the winner's, or the next one's. */
-export function flawedBy(
-  { camps, fraction }: Plan,
-  { code, votes }: PlannedSeat,
-): CaseOption | null {
+function flawedBy({ camps, fraction }: Plan, { code, votes }: PlannedSeat): CaseOption | null {
   const [winner, rival] = camps;
   const target = votes === winner ? rival : winner;
   const share = votes === winner ? 0.12 : 0.5;

@@ -4,7 +4,8 @@ import {
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
-import { isOut, listed, phases } from '#web/run/words.ts';
+import { listed } from '#services/optimizations/reading/result-words.ts';
+import { isOut, phases } from '#web/run/words.ts';
 
 /**
  * What the chamber announces: the start, phase changes, models that drop out, each quarter of the

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
+import type { Names } from '#services/optimizations/reading/result-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Divergence } from '#web/run/divergence.tsx';
@@ -14,9 +15,14 @@ const shownAtOnce = 2;
  */
 export function BiasPanel({
   bias,
+  winner,
+  names,
   userId,
 }: {
   bias: BiasAnalysis | null;
+  /** Whether one answer is clearly first, in words. */
+  winner: string | null;
+  names: Names;
   userId: string;
 }): ReactNode {
   const [shown, setShown] = useRemembered(userId, true);
@@ -36,7 +42,7 @@ export function BiasPanel({
       }
     >
       {shown ? (
-        <Analysis bias={bias} />
+        <Analysis bias={bias} winner={winner} names={names} />
       ) : (
         <p className="text-sm text-ink-2">Hidden here only. The run measures it anyway.</p>
       )}
@@ -44,7 +50,11 @@ export function BiasPanel({
   );
 }
 
-function Analysis({ bias }: { bias: BiasAnalysis | null }): ReactNode {
+function Analysis({
+  bias,
+  winner,
+  names,
+}: Pick<Parameters<typeof BiasPanel>[0], 'bias' | 'winner' | 'names'>): ReactNode {
   if (!bias) {
     return (
       <p className="text-sm text-ink-2">
@@ -58,7 +68,8 @@ function Analysis({ bias }: { bias: BiasAnalysis | null }): ReactNode {
         score={bias.agreement_score}
         {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
       />
-      <Divergences areas={bias.disagreement_areas} />
+      <p className="text-center text-sm text-ink-2">{winner}</p>
+      <Divergences areas={bias.disagreement_areas} names={names} />
       <details>
         <summary className="min-h-11 cursor-pointer py-2 font-medium text-accent">
           Bias indicators
@@ -78,7 +89,13 @@ function Analysis({ bias }: { bias: BiasAnalysis | null }): ReactNode {
   );
 }
 
-function Divergences({ areas }: { areas: readonly Disagreement[] }): ReactNode {
+function Divergences({
+  areas,
+  names,
+}: {
+  areas: readonly Disagreement[];
+  names: Names;
+}): ReactNode {
   const [all, setAll] = useState(false);
   if (areas.length === 0) return <p className="text-sm text-ink-2">No key divergences.</p>;
   const shown = all ? areas : areas.slice(0, shownAtOnce);
@@ -88,7 +105,7 @@ function Divergences({ areas }: { areas: readonly Disagreement[] }): ReactNode {
       <ul className="divide-y divide-line">
         {shown.map((area) => (
           <li key={area.about} className="py-3 first:pt-0">
-            <Divergence area={area} />
+            <Divergence area={area} names={names} />
           </li>
         ))}
       </ul>

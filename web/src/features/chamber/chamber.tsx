@@ -6,6 +6,7 @@ import {
   overallProgress,
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
+import { winnerWords } from '#services/optimizations/reading/result-words.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { connectionWords } from '#web/live/connection.ts';
 import { reloadRun, sinceUpdate, useConnection, useRun, useRunPart } from '#web/live/live.ts';
@@ -125,7 +126,7 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
   const [comparing, setComparing] = useState(false);
   const braid = useRunPart(runId, (state) => braidOf(state.view), sameBraid);
   const seats = useRunPart(runId, (state) => state.view.seats);
-  const bias = useBias(runId);
+  const { bias, winner } = useFindings(runId);
   const focus = useMemo(() => ({ seat: lit, set: setLit }), [lit]);
   const choose = useCallback((seat: string, isChosen: boolean) => {
     // The third one stays until it is unchecked: more than three do not fit side by side.
@@ -145,7 +146,10 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
               <h2 id="models" className="text-xl">
                 Models
               </h2>
-              <p className="text-sm text-ink-2">Confidence is not yet calibrated.</p>
+              <p className="text-sm text-ink-2">
+                Confidence is the share of a model&apos;s claims that the others support. It
+                isn&apos;t a probability.
+              </p>
             </div>
             <Button
               tone="secondary"
@@ -171,10 +175,10 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
           </ul>
         </section>
         <div className="min-w-0 lg:col-start-2 lg:row-span-2 lg:row-start-1">
-          <BiasPanel bias={bias} userId={userId} />
+          <BiasPanel bias={bias} winner={winner} names={seats} userId={userId} />
         </div>
         <div className="grid min-w-0 grid-cols-1 items-start gap-6 lg:col-start-1 xl:grid-cols-2 xl:gap-4">
-          <Insights bias={bias} />
+          <Insights bias={bias} names={seats} />
           <Recommendations runId={runId} />
         </div>
       </div>
@@ -190,14 +194,17 @@ function sameBraid(one: BraidView, other: BraidView): boolean {
 }
 
 /** Computed again only when their events have changed. */
-function useBias(runId: string): BiasAnalysis | null {
+function useFindings(runId: string): { bias: BiasAnalysis | null; winner: string | null } {
   const view = useRunPart(
     runId,
     (state) => state.view,
     (one, other) =>
       one.scores === other.scores && one.ledger === other.ledger && one.rounds === other.rounds,
   );
-  return useMemo(() => describeRun(view, 0).evolution.bias, [view]);
+  return useMemo(
+    () => ({ bias: describeRun(view, 0).evolution.bias, winner: winnerWords(view) }),
+    [view],
+  );
 }
 
 function Outline(): ReactNode {

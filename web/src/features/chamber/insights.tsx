@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
-import { Flaws } from '#web/run/divergence.tsx';
+import { Objections } from '#web/run/divergence.tsx';
+import { type Names, seatName } from '#services/optimizations/reading/result-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Panel } from './panel.tsx';
 
@@ -8,7 +9,7 @@ import { Panel } from './panel.tsx';
 const shownAtOnce = 4;
 
 /** What the models agree on, what is unknown, and who objects. */
-export function Insights({ bias }: { bias: BiasAnalysis | null }): ReactNode {
+export function Insights({ bias, names }: { bias: BiasAnalysis | null; names: Names }): ReactNode {
   return (
     <Panel title="Real-time Insights">
       {bias ? (
@@ -29,7 +30,7 @@ export function Insights({ bias }: { bias: BiasAnalysis | null }): ReactNode {
               text: factor.text,
             }))}
           />
-          {bias.minority_report ? <Minority report={bias.minority_report} /> : null}
+          {bias.minority_report ? <Minority report={bias.minority_report} names={names} /> : null}
         </div>
       ) : (
         <p className="text-sm text-ink-2">
@@ -74,15 +75,21 @@ function Points({
   );
 }
 
-function Minority({ report }: { report: NonNullable<BiasAnalysis['minority_report']> }): ReactNode {
+function Minority({
+  report,
+  names,
+}: {
+  report: NonNullable<BiasAnalysis['minority_report']>;
+  names: Names;
+}): ReactNode {
   return (
     <div className="space-y-1 text-sm">
       <h3 className="text-base font-semibold">Minority report</h3>
       <p>
-        <span className="font-medium">{report.seat}: </span>
+        <span className="font-medium">{seatName(names, report.seat)}: </span>
         {report.position}
       </p>
-      <Flaws report={report} />
+      <Objections report={report} names={names} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import type { RunResult } from '#services/optimizations/contract.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
@@ -68,18 +69,25 @@ function draftOf({ view, texts }: RunState): DraftView {
   };
 }
 
+const endNotes: Readonly<Record<RunResult['heading'], string>> = {
+  recommendation: 'This is the final recommendation.',
+  no_majority: 'No option has a majority. The result compares them.',
+  undecidable: "Most models say it can't be decided yet. The result lists what is missing.",
+  best_single_answer:
+    'No recommendation passed its checks, so the result shows the best single answer.',
+};
+
 function noteOf(view: RunView, round: number): string {
   const verdict = view.rounds[round]?.verdict ?? null;
   if (view.stage === 'closed' || view.stage === 'settling') {
-    return view.conclusion?.heading === 'recommendation'
-      ? 'This is the recommendation of the result.'
-      : view.conclusion?.heading === 'best_single_answer'
-        ? 'No recommendation passed its checks; the result shows the best single answer.'
-        : 'The run ended before a recommendation was written.';
+    const heading = view.conclusion?.heading ?? null;
+    return heading === null
+      ? 'The run ended before a recommendation was written.'
+      : endNotes[heading];
   }
-  if (view.stage !== 'synthesis') return 'Written once the models have been compared.';
+  if (view.stage !== 'synthesis') return 'Written once the answers have been compared.';
   if (round > 1 && verdict === null)
-    return `Attempt ${round}: the one before did not pass its checks.`;
-  if (view.calls[`draft.${round}`]?.outcome) return 'Written; two other models check it now.';
-  return 'Being written, claim by claim.';
+    return `Attempt ${round}. The last one didn't pass its checks.`;
+  if (view.calls[`draft.${round}`]?.outcome) return 'Written. Two other models are checking it.';
+  return 'Writing, claim by claim.';
 }

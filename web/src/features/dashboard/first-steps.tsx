@@ -28,7 +28,7 @@ export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
           </LinkButton>
         </Step>
         <Step done={false} number={3} title="Watch the models answer, and read what they recommend">
-          It takes from half a minute to three minutes, by strategy.
+          It takes a few minutes, longer with models on your own machine.
         </Step>
       </ol>
       <div className="space-y-2">

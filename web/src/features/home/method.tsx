@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 /** Worked examples with seven models, each of a different maker. */
@@ -21,15 +22,21 @@ export function Method(): ReactNode {
             Every model votes on the decision and on each claim that the answers made. A vote with
             the share <i>s</i> on its larger side is worth 2<i>s</i> − 1: all of one mind is 1, an
             even split is 0. Votes of “unsure” are left out, fewer than three votes are not scored,
-            and models of the same maker share their weight.
+            and models of the same maker share their weight. In the ranking each reviewer counts as
+            one.
           </p>
           <p>
             The score is 45&nbsp;% decision, 40&nbsp;% claims (weighted by how much hangs on them)
             and 15&nbsp;% how alike the reviewers ranked the answers. If a third or more contest a
-            claim that the decision hangs on, the score stops at 60.
+            claim that the decision hangs on, the score stops at 59.
           </p>
           <p>80 and more reads as strong, 60 majority, 40 contested, below that split.</p>
-          <p className="font-semibold">Agreement is not correctness.</p>
+          <p className="font-semibold">
+            Agreement is not correctness: errors that models share look like agreement.
+          </p>
+          <p>
+            <Link to="/method">The method in full, with examples to redo by hand</Link>
+          </p>
         </div>
         <div className="prose">
           <h3 id="quotes">How quotes are checked</h3>

@@ -64,6 +64,11 @@ const sections: readonly PolicySection[] = [
           choose names the panel before you start.
         </p>
         <p>
+          Before a run starts, what you wrote is sent to one provider, which the form names, to
+          check whether it can be answered. We keep what that cost, and neither your text nor the
+          reply.
+        </p>
+        <p>
           We do not send them your name, email address or any identifier of your account. What you
           write is sent as it is, so leave out what they should not read.
         </p>

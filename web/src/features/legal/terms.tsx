@@ -85,6 +85,10 @@ const sections: readonly PolicySection[] = [
           When a run ends without some of its models, or without a recommendation that passed its
           checks, a part of the price returns, up to half. The entry in your ledger names the cause.
         </p>
+        <p>
+          A result that says “No majority” or “cannot be decided” is a result and is charged; the
+          included refinement is there to add the missing fact.
+        </p>
       </>
     ),
   },

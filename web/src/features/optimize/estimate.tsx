@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { creditsInWords, modelCost } from '#web/ui/text/figures.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { type Estimated, estimateQuery } from './queries.ts';
-import { typicalTime, unavailableSentence } from './strategy-words.ts';
+import { unavailableSentence } from './strategy-words.ts';
 
 /** Milliseconds without typing before a changed text is estimated. */
 const debounceMs = 500;
@@ -33,13 +34,13 @@ export function Estimate({
   }
   if (!estimate.data) return <span>Estimate unavailable, price is {creditsInWords(credits)}</span>;
   if (!estimate.data.available) return <span>{unavailableSentence(estimate.data)}</span>;
-  const { cost, typical_seconds: seconds, simulated } = estimate.data;
+  const { cost, simulated } = estimate.data;
   return (
     <span>
       {cost === null
         ? 'cost unknown'
         : `${modelCost(cost)} ${simulated ? 'if the models were real' : 'for the models'}`}
-      , {typicalTime(seconds)}
+      , {durationWords(estimate.data)}
     </span>
   );
 }

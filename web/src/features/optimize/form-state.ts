@@ -10,11 +10,13 @@ export function stillMissing(
   fields: Fields,
   strategy: Strategy | null,
   checked: Checked,
+  isReading: boolean = false,
 ): string[] {
   const missing: string[] = [];
   if (fields.challenge.trim() === '') missing.push('Describe your challenge.');
   if (fields.strategy === null) missing.push('Choose a strategy.');
   else if (strategy && !strategy.available) missing.push('Choose a strategy that is available.');
+  if (isReading) missing.push('Wait until your files are read.');
   if (missing.length === 0 && !checked.ok) missing.push('Correct the fields that are marked.');
   return missing;
 }

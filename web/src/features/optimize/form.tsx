@@ -9,20 +9,25 @@ import {
   useRef,
   useState,
 } from 'react';
+import { flushSync } from 'react-dom';
 import type { Balance } from '#services/credits/contract.ts';
-import { challengeTypes, optimizationLimits } from '#services/optimizations/contract.ts';
+import { challengeTypes, checkOf, optimizationLimits } from '#services/optimizations/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
+import { classNames } from '#web/ui/class-names.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { SelectField, TextArea } from '#web/ui/form/field.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { challengeTypeWords, suggestChallengeType } from './question/challenge-type.ts';
+import { CheckNotice } from './check/check-notice.tsx';
+import { StartButton, StartNote } from './check/start-button.tsx';
+import { useQuestionCheck } from './check/use-check.ts';
 import { ConfirmStart } from './confirm-start.tsx';
 import { Counter } from './question/counter.tsx';
 import type { Draft } from './question/draft.ts';
@@ -37,6 +42,7 @@ import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts
 import { Insufficient, refusalSentence, shortageTitle } from './insufficient.tsx';
 import { FourSteps } from './method.tsx';
 import {
+  checkerQuery,
   checkUsage,
   createRun,
   estimatedOf,
@@ -46,6 +52,8 @@ import {
 } from './queries.ts';
 import { RowsField } from './question/rows-field.tsx';
 import { newAttempt, type Started, startRun } from './start.ts';
+import { FilesField } from './question/files-field.tsx';
+import { type ChangeFiles, useUploads } from './question/use-uploads.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
 import { Summary } from './summary.tsx';
 import { type OnSessionEnd, useDraft } from './question/use-draft.ts';
@@ -91,12 +99,27 @@ export function OptimizationForm(props: FormProps): ReactNode {
   const isStarting = useRef(false);
   const form = useRef<HTMLFormElement>(null);
   const outcome = useRef<HTMLDivElement>(null);
+  const startButton = useRef<HTMLButtonElement>(null);
+  const { check, passes, stop, letPass } = useQuestionCheck();
+  const notice = check.kind === 'ask' || check.kind === 'undecidable' ? check : null;
 
   const { fields, attempt } = draft;
   const strategies = useQuery(strategiesQuery(fields.allowSimulated));
+  const checker = useQuery(checkerQuery(fields.allowSimulated));
   const strategy = strategies.data?.find(({ id }) => id === fields.strategy) ?? null;
   const checked = checkFields(fields);
-  const missing = stillMissing(fields, strategy, checked);
+  const changeFiles: ChangeFiles = (changed) => {
+    setCleared(null);
+    setTouched(true);
+    // An upload ends later, when other fields may have changed.
+    setDraft((latest) => ({
+      fields: { ...latest.fields, files: changed(latest.fields.files) },
+      attempt: null,
+    }));
+    setPhase({ kind: 'editing' });
+  };
+  const { uploads, isReading, add, remove } = useUploads(fields.files.length, changeFiles);
+  const missing = stillMissing(fields, strategy, checked, isReading);
   const shortage = shortageOf(strategy, balance, attempt);
   const canStart =
     missing.length === 0 &&
@@ -111,6 +134,8 @@ export function OptimizationForm(props: FormProps): ReactNode {
 
   /** Takes a whole draft; changed fields are another question and get a new attempt. */
   const take = (next: Draft): void => {
+    // Questions stay while the context is completed; any other finding was about the old text.
+    if (check.kind !== 'ask' || next.fields.challenge !== fields.challenge) stop();
     setTouched(true);
     setDraft(next);
     setPhase({ kind: 'editing' });
@@ -158,15 +183,27 @@ export function OptimizationForm(props: FormProps): ReactNode {
     isStarting.current = false;
   };
 
+  /** `next` when nothing stands against a start. A retry was checked before its first attempt. */
+  const checkThen = async (next: () => void): Promise<void> => {
+    if (notice !== null)
+      announce(
+        notice.kind === 'ask'
+          ? 'Add your answers, or start anyway.'
+          : 'Edit the question, or start anyway.',
+      );
+    if (!canStart || isStarting.current || notice !== null) return;
+    if (attempt !== null || (await passes(checkOf(checked.request)))) next();
+  };
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void start();
+    void checkThen(() => void start());
   };
 
   useStartKey(form, (event) => {
     event.preventDefault();
     if (canStart) {
-      setConfirming(true);
+      void checkThen(() => setConfirming(true));
       return;
     }
     const next = missing[0] ?? (shortage ? refusalSentence(shortage) : null);
@@ -201,7 +238,16 @@ export function OptimizationForm(props: FormProps): ReactNode {
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
         <fieldset disabled={phase.kind === 'starting'} className="min-w-0 space-y-6 lg:col-span-2">
           <legend className="sr-only">Your question</legend>
-          <Question fields={fields} onChange={change} />
+          <Question fields={fields} onChange={change}>
+            <FilesField
+              files={fields.files}
+              uploads={uploads}
+              errors={checked.ok ? null : checked.errors}
+              onAdd={add}
+              onDismiss={remove}
+              onChange={changeFiles}
+            />
+          </Question>
           <section aria-labelledby="strategies" className="space-y-4">
             <h2 id="strategies" className="text-2xl">
               Strategy
@@ -226,7 +272,8 @@ export function OptimizationForm(props: FormProps): ReactNode {
             </QueryBlock>
           </section>
         </fieldset>
-        <div className="min-w-0 lg:sticky lg:top-6">
+        {/* With questions the card may be taller than the window, which would hide its end. */}
+        <div className={classNames('min-w-0', notice === null && 'lg:sticky lg:top-6')}>
           <Card aria-labelledby="summary" className="space-y-4">
             <h2 id="summary" className="text-2xl">
               Summary
@@ -238,20 +285,36 @@ export function OptimizationForm(props: FormProps): ReactNode {
               runId={attempt?.runId ?? null}
               focusRef={outcome}
             />
-            <Button
-              type="submit"
-              tone="primary"
-              wide
-              disabled={!canStart}
-              busy={phase.kind === 'starting'}
-              aria-describedby="start-note"
-            >
-              {phase.kind === 'starting'
-                ? 'Initializing AI Models...'
-                : shortage
-                  ? shortageTitle(shortage)
-                  : 'Start Optimization'}
-            </Button>
+            {notice ? (
+              <CheckNotice
+                check={notice}
+                context={fields.context}
+                onAnswer={(context) => {
+                  flushSync(() => {
+                    change({ context });
+                    stop();
+                  });
+                  announce('Your answers are in the context now.');
+                  startButton.current?.focus();
+                }}
+                onEdit={() => {
+                  stop();
+                  form.current?.querySelector<HTMLElement>('[name="challenge"]')?.focus();
+                }}
+                onStart={() => {
+                  if (checked.ok) letPass(checked.request.challenge);
+                  void start();
+                }}
+              />
+            ) : (
+              <StartButton
+                isChecking={check.kind === 'checking'}
+                disabled={!canStart}
+                isStarting={phase.kind === 'starting'}
+                ref={startButton}
+                refusal={shortage && shortageTitle(shortage)}
+              />
+            )}
             <div id="start-note" className="space-y-1 text-sm text-ink-2">
               {missing.length > 0 ? (
                 <ul>
@@ -259,10 +322,15 @@ export function OptimizationForm(props: FormProps): ReactNode {
                     <li key={sentence}>{sentence}</li>
                   ))}
                 </ul>
-              ) : shortage ? null : (
-                <p className="max-lg:hidden">
-                  Ctrl or ⌘ with Enter starts from anywhere in the form.
-                </p>
+              ) : shortage || notice ? null : (
+                <StartNote
+                  isChecking={check.kind === 'checking'}
+                  checker={checker.data ?? null}
+                  onStop={() => {
+                    stop();
+                    startButton.current?.focus();
+                  }}
+                />
               )}
             </div>
             <DraftNote
@@ -319,9 +387,12 @@ function useStartKey(
 function Question({
   fields,
   onChange,
+  children,
 }: {
   fields: Fields;
   onChange: (part: Partial<Fields>) => void;
+  /** Shown below the fields. */
+  children: ReactNode;
 }): ReactNode {
   const checked = checkFields(fields);
   const errors = checked.ok ? null : checked.errors;
@@ -366,6 +437,7 @@ function Question({
         errors={rowErrors(fields.constraints, 'constraints', checked)}
         error={errors?.get('constraints')}
       />
+      {children}
     </Card>
   );
 }

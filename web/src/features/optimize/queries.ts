@@ -4,24 +4,34 @@ import {
   type CreateOptimizationRequest,
   EstimateReply,
   Optimization,
+  promptCharacters,
   StrategiesReply,
 } from '#services/optimizations/contract.ts';
 import { read, write } from '#web/api/api.ts';
 import type { Fields, StrategyId } from './question/fields.ts';
 import { textsOf } from './question/rows.ts';
 
-/** The strategies with who would sit in a run now, their prices and availability. */
-export function strategiesQuery(allowSimulated: boolean = false) {
+function panelsQuery<Part>(allowSimulated: boolean, select: (reply: StrategiesReply) => Part) {
   return queryOptions({
     queryKey: ['strategies', allowSimulated],
     queryFn: async ({ signal }) => {
       const query = { allow_simulated: allowSimulated ? 'true' : 'false' } as const;
-      return (await read('/optimizations/strategies', StrategiesReply, { signal, query }))
-        .strategies;
+      return read('/optimizations/strategies', StrategiesReply, { signal, query });
     },
+    select,
     placeholderData: keepPreviousData,
     staleTime: 300_000,
   });
+}
+
+/** The strategies with who would sit in a run now, their prices and availability. */
+export function strategiesQuery(allowSimulated: boolean = false) {
+  return panelsQuery(allowSimulated, ({ strategies }) => strategies);
+}
+
+/** The provider that checks questions before a start; null when none does. */
+export function checkerQuery(allowSimulated: boolean) {
+  return panelsQuery(allowSimulated, ({ checker }) => checker);
 }
 
 /** Everything that a run would put to the models, and to which. */
@@ -30,26 +40,31 @@ export type Estimated = {
   readonly text: string;
   /** Context, objectives and constraints, joined by lines. */
   readonly contextText: string;
+  /** As the server counts the texts of all files. */
+  readonly filesCharacters: number;
   readonly allowSimulated: boolean;
 };
 
 export function estimatedOf(strategy: StrategyId, fields: Fields): Estimated {
-  const { challenge, context, objectives, constraints, allowSimulated } = fields;
+  const { challenge, context, objectives, constraints, files, allowSimulated } = fields;
   const rows = [...textsOf(objectives), ...textsOf(constraints)];
   const contextText = [context, ...rows].join('\n').trim();
-  return { strategy, text: challenge.trim(), contextText, allowSimulated };
+  const filesCharacters = promptCharacters(...files.map(({ text: whole }) => whole.trim()));
+  return { strategy, text: challenge.trim(), contextText, filesCharacters, allowSimulated };
 }
 
 /** The estimated model cost of a run. A newer call aborts an older one. */
-export function estimateQuery({ strategy, text, contextText, allowSimulated }: Estimated) {
+export function estimateQuery(asked: Estimated) {
+  const { strategy, text, contextText, filesCharacters, allowSimulated } = asked;
   return queryOptions({
-    queryKey: ['estimate', strategy, text, contextText, allowSimulated],
+    queryKey: ['estimate', strategy, text, contextText, filesCharacters, allowSimulated],
     queryFn: async ({ signal }) => {
       const request = {
         strategy,
         workflowType: 'business-optimization',
         challengeText: text,
         contextText,
+        ...(filesCharacters === 0 ? {} : { files_characters: filesCharacters }),
         allow_simulated: allowSimulated,
       };
       const options = { signal };

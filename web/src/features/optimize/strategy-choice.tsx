@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { Strategy } from '#services/optimizations/contract.ts';
+import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { roleColours, roleWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';
@@ -7,13 +8,7 @@ import { Checkbox } from '#web/ui/form/field.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
-import {
-  counted,
-  modelsInWords,
-  typicalTime,
-  unavailableSentence,
-  verdictSentence,
-} from './strategy-words.ts';
+import { counted, modelsInWords, unavailableSentence, verdictSentence } from './strategy-words.ts';
 
 type Props = {
   strategies: readonly Strategy[];
@@ -141,7 +136,7 @@ function StrategyCard({
         )}
         <span className="mt-auto">
           {[
-            typicalTime(strategy.typical_seconds),
+            durationWords(strategy),
             modelsInWords(strategy),
             strategy.biasDetection ? 'bias detection' : 'no bias detection',
             strategy.parallelExecution ? 'in parallel' : 'one after the other',
@@ -213,7 +208,7 @@ function StrategyTable({ strategies, chosen, onChoose }: Props): ReactNode {
                   )}
                 </th>
                 <td className="p-3">{strategy.credits}</td>
-                <td className="p-3 whitespace-nowrap">{typicalTime(strategy.typical_seconds)}</td>
+                <td className="p-3 whitespace-nowrap">{durationWords(strategy)}</td>
                 <td className="p-3">{strategy.seats.length}</td>
                 <td className="p-3">{strategy.costTier} of 5</td>
                 <td className="p-3">{strategy.biasDetection ? 'Yes' : 'No'}</td>

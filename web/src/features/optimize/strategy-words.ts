@@ -1,9 +1,4 @@
-import type { Strategy } from '#services/optimizations/contract.ts';
-
-/** "about 30 s", "about 2.5 min". */
-export function typicalTime(seconds: number): string {
-  return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 30) / 2} min`;
-}
+import type { StrategiesReply, Strategy } from '#services/optimizations/contract.ts';
 
 /** "OpenAI, Google and Mistral". */
 function inWords(names: readonly string[]): string {
@@ -42,6 +37,14 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
+/** Where a question goes before a start; null when nothing checks it. */
+export function checkerSentence(checker: StrategiesReply['checker']): string | null {
+  if (checker === null) return null;
+  return checker.simulated
+    ? 'Your question is checked first. It stays on this machine.'
+    : `Your question is first sent to ${checker.name} to be checked, at no charge.`;
+}
+
 export function unavailableSentence({ unavailable }: Pick<Strategy, 'unavailable'>): string {
   return `Not available. ${unavailable ?? ''}`.trimEnd();
 }
@@ -52,7 +55,7 @@ export function verdictSentence({ verdict }: Pick<Strategy, 'verdict'>): string 
     case 'full':
       return null;
     case 'order_only':
-      return 'Its reviews give an order, never a clear winner.';
+      return 'This strategy gives an order, never a clear winner.';
     case 'may_stay_open':
       return 'Its reviews may leave open whether there is a clear winner.';
   }

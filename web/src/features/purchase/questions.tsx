@@ -52,6 +52,10 @@ export function Questions(): ReactNode {
             The rule in full
           </Link>
         </Question>
+        <Question id="faq-undecided" asks="Do I pay for a run that does not decide?">
+          A result that says “No majority” or “cannot be decided” is a result and is charged; the
+          included refinement is there to add the missing fact.
+        </Question>
         <Question id="faq-refunds" asks="Can I get my money back?">
           Yes: unused credits of a purchase, for {paymentLimits.refundDays} days from it, at their
           share of the price. Each purchase on the{' '}

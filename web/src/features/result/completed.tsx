@@ -1,177 +1,114 @@
 import { type ReactNode, useMemo } from 'react';
-import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import {
+  flawsTitle,
+  optionsTitle,
+  stepsTitle,
+  tieBreakOption,
+  tieBreakTitle,
+} from '#services/optimizations/reading/result-words.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
-import { Answer } from '#web/run/answer.tsx';
-import { Braid } from '#web/run/braid.tsx';
-import { braidOf } from '#web/run/braid-view.ts';
-import { Divergence, Flaws } from '#web/run/divergence.tsx';
-import { roleColours } from '#web/run/words.ts';
+import { useTicked } from '#web/run/ticks.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
-import { Ring } from '#web/ui/ring.tsx';
-import { Claims } from './claims.tsx';
 import { Cites } from './cites.tsx';
-import { Costs } from './costs.tsx';
+import { type Entry, WithContents } from './contents.tsx';
+import { Outcome, TieBreak } from './decision.tsx';
+import { Degraded } from './degraded.tsx';
+import { doubtsOf } from './doubts.tsx';
+import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
-import { Section } from './section.tsx';
-import { Tools } from './tools.tsx';
+import { Options } from './options.tsx';
+import { Reached } from '#web/features/result/behind/reached.tsx';
 
-/** The answer first, the reasons second, the machinery last. */
+/** The page of a finished run. */
 export function Completed({ runId }: { runId: string }): ReactNode {
   const view = useRunPart(runId, (state) => state.view);
-  const run = useMemo(() => describeRun(view, serverNow()), [view]);
+  const run = useTicked(useMemo(() => describeRun(view, serverNow()), [view]));
+  return <Findings run={run} />;
+}
+
+/** The answer first, the reasons second, the machinery last. */
+export function Findings({ run }: { run: Optimization }): ReactNode {
   const { result } = run;
-  const { bias } = run.evolution;
   if (!result) return null;
   return (
-    <>
-      <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_18rem]">
-        <Decision run={run} result={result} />
-        {bias ? <Agreement bias={bias} /> : null}
-      </div>
-      <NextSteps steps={result.next_steps} />
-      <Reasons result={result} />
-      {bias ? <Doubts bias={bias} result={result} /> : null}
-      <Section title="The council">
-        <Braid view={braidOf(view)} />
-      </Section>
-      <Claims view={view} />
-      <Answers run={run} />
-      <Costs view={view} />
-    </>
+    <WithContents
+      top={
+        <>
+          <Degraded run={run} />
+          <Outcome run={run} result={result} />
+        </>
+      }
+      entries={[
+        ...choiceOf(run, result),
+        ...(result.flaws.length === 0
+          ? []
+          : [
+              {
+                id: 'mistakes',
+                title: flawsTitle,
+                body: <Flaws run={run} flaws={result.flaws} />,
+              },
+            ]),
+        ...(result.next_steps.length === 0
+          ? []
+          : [
+              {
+                id: 'next-steps',
+                title: stepsTitle(result),
+                body: <NextSteps run={run} steps={result.next_steps} />,
+              },
+            ]),
+        ...(result.sections.length === 0
+          ? []
+          : [{ id: 'reasons', title: 'Reasons', body: <Reasons result={result} /> }]),
+        ...(run.evolution.bias === null ? [] : doubtsOf(run, result, run.evolution.bias)),
+        { id: 'reached', title: 'How this was reached', body: <Reached run={run} /> },
+      ]}
+    />
   );
 }
 
-const verifiedWords = {
-  two: 'Two other models checked it against what the council agreed on.',
-  one: 'One other model checked it against what the council agreed on.',
-  self: 'Checked by the model that wrote it.',
-  none: 'Not independently verified.',
-} as const;
-
-function Decision({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
-  const isSingle = result.heading === 'best_single_answer';
-  return (
-    <section aria-labelledby="recommendation" className="space-y-3">
-      <h2 id="recommendation" className="text-ink-2 text-xl">
-        {isSingle
-          ? `Best single answer${result.seat === null ? '' : `, by ${result.seat}`}`
-          : 'Recommendation'}
-      </h2>
-      <p className="max-w-prose font-serif text-3xl">{result.decision}</p>
-      {isSingle && run.ended_because !== null ? (
-        <p className="max-w-prose text-ink-2">{run.ended_because}</p>
-      ) : null}
-      <p className="text-sm text-ink-2">{verifiedWords[result.verified]}</p>
-      <Tools run={run} />
-    </section>
-  );
-}
-
-function Agreement({ bias }: { bias: BiasAnalysis }): ReactNode {
-  return (
-    <section aria-labelledby="agreement" className="space-y-3">
-      <h2 id="agreement" className="text-center text-xl text-ink-2">
-        Agreement
-      </h2>
-      <Ring
-        score={bias.agreement_score}
-        {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
-      />
-      <p className="text-center text-sm text-ink-3">Confidence: not yet calibrated.</p>
-    </section>
-  );
+/** What to choose from where no option was chosen. */
+function choiceOf(run: Optimization, result: RunResult): Entry[] {
+  const tieBreak = tieBreakOption(result);
+  return [
+    ...(result.options.length === 0
+      ? []
+      : [
+          {
+            id: 'options',
+            title: optionsTitle,
+            body: <Options options={result.options} run={run} />,
+          },
+        ]),
+    ...(tieBreak === null
+      ? []
+      : [
+          {
+            id: 'today',
+            title: tieBreakTitle,
+            body: <TieBreak result={result} option={tieBreak} />,
+          },
+        ]),
+  ];
 }
 
 function Reasons({ result }: { result: RunResult }): ReactNode {
-  if (result.sections.length === 0) return null;
   return (
-    <Section title="Reasons">
-      <div className="space-y-6">
-        {result.sections.map((section) => (
-          <section key={section.heading} className="space-y-3">
-            <h3 className="text-lg font-semibold">{section.heading}</h3>
-            {section.blocks.map((block) => (
-              <div key={block.text}>
-                <Markdown text={block.text} />
-                <Cites ids={block.claim_ids} />
-              </div>
-            ))}
-          </section>
-        ))}
-      </div>
-    </Section>
-  );
-}
-
-function Doubts({ bias, result }: { bias: BiasAnalysis; result: RunResult }): ReactNode {
-  const report = bias.minority_report;
-  const open = [...result.uncertainties, ...bias.uncertainty_factors.map((factor) => factor.text)];
-  return (
-    <>
-      <Section title="Divergences">
-        {bias.two_camps ? <p className="font-medium">No winner, two camps.</p> : null}
-        {bias.disagreement_areas.length === 0 ? (
-          <p className="text-ink-2">No question divides the models.</p>
-        ) : (
-          <ul className="grid grid-cols-1 gap-6 lg:grid-cols-2">
-            {bias.disagreement_areas.map((area) => (
-              <li key={area.about}>
-                <Divergence area={area} />
-                <Cites ids={area.about === 'decision' ? [] : [area.about]} />
-              </li>
-            ))}
-          </ul>
-        )}
-      </Section>
-      {report ? (
-        <Section title="Minority report">
-          <p className="max-w-prose">
-            <span className="font-semibold">{report.seat}</span> would do otherwise:{' '}
-            {report.position}
-          </p>
-          <div className="max-w-prose space-y-3">
-            <Flaws report={report} />
-          </div>
-        </Section>
-      ) : null}
-      {open.length === 0 ? null : (
-        <Section title="What is uncertain">
-          <ul className="max-w-prose list-disc space-y-1 ps-5 marker:text-ink-3">
-            {open.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        </Section>
-      )}
-    </>
-  );
-}
-
-function Answers({ run }: { run: Optimization }): ReactNode {
-  return (
-    <Section title="Each model's answer">
-      <ul className="divide-y divide-line border-y border-line">
-        {run.models.map((model) => (
-          <li key={model.seat}>
-            <details className="group">
-              <summary className="flex min-h-12 cursor-pointer flex-wrap items-baseline gap-x-3 py-3">
-                <span className={`font-semibold ${roleColours[model.role]}`}>{model.seat}</span>
-                <span className="font-medium">{model.name}</span>
-                <span className="min-w-0 text-ink-2">
-                  {model.reason ??
-                    run.council.calls[`opinion.${model.seat}`]?.opinion?.recommendation
-                      .option_label ??
-                    ''}
-                </span>
-              </summary>
-              <div className="pb-6">
-                <Answer view={run.council} seat={model.seat} heading="h3" />
-              </div>
-            </details>
-          </li>
-        ))}
-      </ul>
-    </Section>
+    <div className="space-y-6">
+      {result.sections.map((section) => (
+        <section key={section.heading} className="space-y-3">
+          <h3 className="text-lg font-semibold">{section.heading}</h3>
+          {section.blocks.map((block) => (
+            <div key={block.text}>
+              <Markdown text={block.text} />
+              <Cites ids={block.claim_ids} />
+            </div>
+          ))}
+        </section>
+      ))}
+    </div>
   );
 }

@@ -1,41 +1,82 @@
-import { type ReactNode, useState } from 'react';
-import type { RunResult } from '#services/optimizations/contract.ts';
+import type { ReactNode } from 'react';
+import type { NextStep, Optimization } from '#services/optimizations/contract.ts';
+import { stepFacts } from '#services/optimizations/reading/result-words.ts';
+import { doneWords, useTick } from '#web/run/ticks.ts';
+import { classNames } from '#web/ui/class-names.ts';
+import { FieldError } from '#web/ui/form/field.tsx';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
-import { Section } from './section.tsx';
 
-/** The steps in order, with boxes to tick while reading. */
-export function NextSteps({ steps }: { steps: RunResult['next_steps'] }): ReactNode {
-  const [done, setDone] = useState<ReadonlySet<number>>(new Set());
-  if (steps.length === 0) return null;
+/** The steps in order, each with a box that its owner ticks. */
+export function NextSteps({
+  run,
+  steps,
+}: {
+  run: Optimization;
+  steps: readonly NextStep[];
+}): ReactNode {
+  const { tick, failure } = useTick(run.id);
   return (
-    <Section title="Next steps">
-      <ol className="space-y-2">
+    <>
+      <p className="text-sm text-ink-2">{doneWords(steps)}.</p>
+      <ol className="space-y-4">
         {steps.map((step, index) => (
-          <li key={step.text} className="flex gap-3">
-            <label className="grid size-11 shrink-0 cursor-pointer place-items-center rounded-control hover:bg-sunken print:hidden">
-              <input
-                type="checkbox"
-                checked={done.has(index)}
-                onChange={(event) => setDone(toggled(done, index, event.currentTarget.checked))}
-                className="size-5 accent-accent"
-              />
-              <span className="sr-only">Step {index + 1} done</span>
-            </label>
-            <div className={done.has(index) ? 'pt-2 text-ink-3 line-through' : 'pt-2'}>
-              <Markdown text={step.text} />
-              <Cites ids={step.claim_ids} />
-            </div>
-          </li>
+          <Step
+            // A step is known by its place.
+            key={index}
+            number={index + 1}
+            step={step}
+            endedAt={run.ended_at}
+            error={failure?.step === index ? failure.sentence : null}
+            onTick={(isDone) => tick(index, isDone)}
+          />
         ))}
       </ol>
-    </Section>
+    </>
   );
 }
 
-function toggled(all: ReadonlySet<number>, index: number, on: boolean): ReadonlySet<number> {
-  const next = new Set(all);
-  if (on) next.add(index);
-  else next.delete(index);
-  return next;
+function Step({
+  number,
+  step,
+  endedAt,
+  error,
+  onTick,
+}: {
+  number: number;
+  step: NextStep;
+  endedAt: string | null;
+  error: string | null;
+  onTick: (done: boolean) => void;
+}): ReactNode {
+  const errorId = `step-${number}-error`;
+  return (
+    <li className="flex gap-3">
+      <label className="grid size-11 shrink-0 cursor-pointer place-items-center rounded-control hover:bg-sunken">
+        <input
+          type="checkbox"
+          checked={step.done}
+          aria-describedby={error === null ? undefined : errorId}
+          onChange={(event) => onTick(event.currentTarget.checked)}
+          className="size-5 accent-accent"
+        />
+        <span className="sr-only">Step {number} done</span>
+      </label>
+      <div className="max-w-prose min-w-0 space-y-1 pt-2">
+        <div className={classNames(step.done && 'text-ink-3 line-through')}>
+          <Markdown text={step.action} />
+        </div>
+        <dl className="space-y-1 text-sm text-ink-2">
+          {stepFacts(step, endedAt).map(({ label, text }) => (
+            <div key={label}>
+              <dt className="inline font-medium">{label}: </dt>
+              <dd className="inline">{text}</dd>
+            </div>
+          ))}
+        </dl>
+        <Cites ids={step.claim_ids} />
+        {error === null ? null : <FieldError id={errorId}>{error}</FieldError>}
+      </div>
+    </li>
+  );
 }

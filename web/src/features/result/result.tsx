@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { erased, statusOf } from '#services/optimizations/reading/describe.ts';
+import { statusOf } from '#services/optimizations/reading/describe.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
 import { Question } from '#web/run/question.tsx';
@@ -13,9 +14,15 @@ import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Status, type StatusTone } from '#web/ui/feedback/status.tsx';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
-/** Only a finished run needs the code that draws a result. */
+/** Only a run that has ended needs the code that draws these. */
 const Completed = lazy(() =>
   import('./completed.tsx').then((module) => ({ default: module.Completed })),
+);
+
+const ArrivedAnswers = lazy(() =>
+  import('#web/features/result/behind/answers.tsx').then((module) => ({
+    default: module.ArrivedAnswers,
+  })),
 );
 
 type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;
@@ -76,9 +83,19 @@ function Situation({
     case 'processing':
       return <Running runId={runId} />;
     case 'failed':
-      return <Failed runId={runId} />;
+      return (
+        <>
+          <Failed runId={runId} />
+          <Arrived runId={runId} />
+        </>
+      );
     case 'cancelled':
-      return <Cancelled runId={runId} />;
+      return (
+        <>
+          <Cancelled runId={runId} />
+          <Arrived runId={runId} />
+        </>
+      );
     case 'completed':
       return (
         <Suspense fallback={<Body />}>
@@ -86,6 +103,15 @@ function Situation({
         </Suspense>
       );
   }
+}
+
+/** An end says first why, and what it cost: nobody waits for the answers to read that. */
+function Arrived({ runId }: { runId: string }): ReactNode {
+  return (
+    <Suspense fallback={<Skeleton className="h-64" />}>
+      <ArrivedAnswers runId={runId} />
+    </Suspense>
+  );
 }
 
 const tones: Readonly<Record<ReturnType<typeof statusOf>, StatusTone>> = {

@@ -1,12 +1,34 @@
 import { type ReactNode, useId } from 'react';
 
-export function Section({ title, children }: { title: string; children: ReactNode }): ReactNode {
+/** A part of the page under its heading; with an `id` it can be linked to. */
+export function Section({
+  id,
+  title,
+  children,
+}: {
+  id?: string;
+  title: string;
+  children: ReactNode;
+}): ReactNode {
+  const own = useId();
+  return (
+    <section id={id} aria-labelledby={own} className="space-y-3">
+      <h2 id={own} className="text-2xl">
+        {title}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+/** A part of a section. */
+export function Part({ title, children }: { title: string; children: ReactNode }): ReactNode {
   const id = useId();
   return (
     <section aria-labelledby={id} className="space-y-3">
-      <h2 id={id} className="text-2xl">
+      <h3 id={id} className="text-lg font-semibold">
         {title}
-      </h2>
+      </h3>
       {children}
     </section>
   );

@@ -7,7 +7,13 @@ import { LinkButton } from '#web/ui/form/button.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { addressOf, type RunFilter } from './run-filter.ts';
-import { agreementWords, runCredits, runStatusTones, runStatusWords } from './words.ts';
+import {
+  agreementWords,
+  runCredits,
+  runStatusTones,
+  runStatusWords,
+  voteShareWords,
+} from './words.ts';
 
 /** Runs, one row each, with a link to the chamber while running, then to the result. */
 export function RunList({
@@ -28,7 +34,12 @@ export function RunList({
 }
 
 function RunRow({ run, actions }: { run: OptimizationSummary; actions: ReactNode }): ReactNode {
-  const facts = [strategyName(run.strategy), agreementWords(run.agreement_score), runCredits(run)];
+  const facts = [
+    strategyName(run.strategy),
+    agreementWords(run.agreement_score),
+    voteShareWords(run.confidence_score),
+    runCredits(run),
+  ];
   return (
     <li
       id={rowId(run.id)}

@@ -1,5 +1,5 @@
 import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract.ts';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords, percent } from '#web/ui/text/figures.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
@@ -30,6 +30,11 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
   return returned > 0
     ? `${credits.charged} of ${price}, ${returned} returned`
     : creditsInWords(credits.charged);
+}
+
+/** "71% of the vote": for the option that most models chose; null before the vote. */
+export function voteShareWords(share: number | null): string | null {
+  return share === null ? null : `${percent(share * 100)} of the vote`;
 }
 
 /** "Agreement 82, strong"; null without a score. */

@@ -29,7 +29,7 @@ export function Footer({ signedIn }: { signedIn: boolean }): ReactNode {
             </Link>
           </li>
           <li>
-            <Link to="/" hash="method" className={entry}>
+            <Link to="/method" className={entry}>
               How agreement is computed
             </Link>
           </li>

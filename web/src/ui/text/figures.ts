@@ -50,9 +50,9 @@ function dollarAmount(dollars: number, decimals: number, locale: string | undefi
   );
 }
 
-/** Rounded down, so that 100 means all: "62 %". */
+/** Rounded down, so that 100 means all: "62%". */
 export function percent(value: number | null): string {
-  return value === null ? unknownFigure : `${Math.floor(value)} %`;
+  return value === null ? unknownFigure : `${Math.floor(value)}%`;
 }
 
 /**

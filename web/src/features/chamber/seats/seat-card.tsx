@@ -1,6 +1,7 @@
 import { memo, type ReactNode } from 'react';
 import type { SeatProgress } from '#services/optimizations/contract.ts';
-import { describeSeat, opinionOf } from '#services/optimizations/reading/describe.ts';
+import { describeSeat } from '#services/optimizations/reading/describe.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
@@ -8,10 +9,18 @@ import { classNames } from '#web/ui/class-names.ts';
 import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
-import { isOut, roleColours, statusTones, statusWord, stepWords } from '#web/run/words.ts';
+import {
+  isOut,
+  rankWords,
+  roleColours,
+  statusTones,
+  statusWord,
+  stepWords,
+} from '#web/run/words.ts';
 
 type Seat = RunView['seats'][number];
-type CardFields = SeatProgress & { statusWord: string; step: string; lines: string };
+type CardFields = Omit<SeatProgress, 'rank'> &
+  Record<'rank' | 'statusWord' | 'step' | 'lines', string>;
 
 /** Characters that fit in two lines of a card. */
 const lineCharacters = 220;
@@ -89,7 +98,14 @@ export const SeatCard = memo(function SeatCard({
           value={modelCost(card.costCents === null ? null : card.costCents / 100)}
         />
         <Figure label="latency" value={latency(card.latencyMs)} />
-        <Figure label="confidence" value={percent(card.confidence)} />
+        <Figure
+          label="confidence"
+          value={
+            card.rank === ''
+              ? percent(card.confidence)
+              : `${percent(card.confidence)} · ${card.rank}`
+          }
+        />
       </dl>
       <div className="mt-auto flex flex-wrap items-center justify-between gap-x-2">
         <button
@@ -127,6 +143,7 @@ function cardOf(state: RunState, seat: Seat): CardFields {
   const described = describeSeat(view, seat);
   return {
     ...described,
+    rank: rankWords(view, described),
     statusWord: statusWord(described),
     step: stepWords(view, described),
     lines: linesOf(state, seat.seat),

@@ -14,7 +14,14 @@ import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { Answer } from '#web/run/answer.tsx';
 import { attemptsOf, type Mark, marksOf, seatDollars, tokensOf } from '#web/run/marks.ts';
-import { roleColours, roleWords, statusTones, statusWord, stepWords } from '#web/run/words.ts';
+import {
+  rankWords,
+  roleColours,
+  roleWords,
+  statusTones,
+  statusWord,
+  stepWords,
+} from '#web/run/words.ts';
 
 /** Everything about one seat, in a dialog that follows the run. */
 export function SeatDetail({
@@ -63,7 +70,7 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
         <Tile
           label="confidence"
           value={percent(described.confidence)}
-          detail="not yet calibrated"
+          detail={rankWords(view, described)}
         />
       </TileRow>
       <section className="space-y-3">

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ChallengeType, StrategyId } from '#services/optimizations/contract.ts';
 import { IdText } from '#services/platform/contract.ts';
 import type { Fields } from './fields.ts';
+import { filesOf } from './files.ts';
 import { rowsOf, textsOf } from './rows.ts';
 
 /**
@@ -32,6 +33,11 @@ const Stored = v.object({
   context: v.string(),
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
+  /** Optional, as `recipe`. */
+  files: v.optional(
+    v.array(v.object({ name: v.string(), text: v.string(), warnings: v.array(v.string()) })),
+    [],
+  ),
   chosenType: v.nullable(ChallengeType),
   strategy: v.nullable(StrategyId),
   allowSimulated: v.boolean(),
@@ -44,7 +50,7 @@ const Stored = v.object({
 export type Draft = { readonly fields: Fields; readonly attempt: Attempt | null };
 
 export function draftToText({ fields, attempt }: Draft): string {
-  const { challenge, context, objectives, constraints, ...rest } = fields;
+  const { challenge, context, objectives, constraints, files, ...rest } = fields;
   const stored: v.InferOutput<typeof Stored> = {
     version: 1,
     ...rest,
@@ -52,6 +58,7 @@ export function draftToText({ fields, attempt }: Draft): string {
     context,
     objectives: textsOf(objectives),
     constraints: textsOf(constraints),
+    files: files.map(({ name, text, warnings }) => ({ name, text, warnings: [...warnings] })),
     attempt,
   };
   return JSON.stringify(stored);
@@ -61,9 +68,14 @@ export function draftToText({ fields, attempt }: Draft): string {
 export function draftFromText(text: string | null): Draft | null {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), Stored), text);
   if (!result.success) return null;
-  const { version: _version, objectives, constraints, attempt, ...rest } = result.output;
+  const { version: _version, objectives, constraints, files, attempt, ...rest } = result.output;
   return {
-    fields: { ...rest, objectives: rowsOf(objectives), constraints: rowsOf(constraints) },
+    fields: {
+      ...rest,
+      objectives: rowsOf(objectives),
+      constraints: rowsOf(constraints),
+      files: filesOf(files),
+    },
     attempt,
   };
 }

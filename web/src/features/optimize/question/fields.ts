@@ -4,7 +4,8 @@ import {
   type Optimization,
   type StrategyId as StrategyIdSchema,
 } from '#services/optimizations/contract.ts';
-import { erased } from '#services/optimizations/reading/describe.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
+import { type AttachedText, filesOf } from './files.ts';
 import { type ChallengeType, suggestChallengeType } from './challenge-type.ts';
 import { type Rows, rowsOf, textsOf } from './rows.ts';
 
@@ -13,6 +14,7 @@ export type Fields = {
   readonly context: string;
   readonly objectives: Rows;
   readonly constraints: Rows;
+  readonly files: readonly AttachedText[];
   /** Null while the text decides. */
   readonly chosenType: ChallengeType | null;
   readonly strategy: StrategyId | null;
@@ -34,6 +36,7 @@ export const emptyFields: Fields = {
   context: '',
   objectives: rowsOf([]),
   constraints: rowsOf([]),
+  files: [],
   chosenType: null,
   strategy: null,
   allowSimulated: false,
@@ -49,6 +52,7 @@ export function fieldsOfRun(run: Optimization): Fields {
     context: known(run.context),
     objectives: rowsOf(run.objectives),
     constraints: rowsOf(run.constraints),
+    files: filesOf(run.files),
     chosenType: run.challenge_type,
     strategy: run.strategy,
     allowSimulated: false,
@@ -67,7 +71,8 @@ export function challengeTypeOf({ chosenType, challenge }: Fields): ChallengeTyp
 }
 
 /** Whether the user would miss anything in it. */
-export function hasText({ challenge, context, objectives, constraints }: Fields): boolean {
+export function hasText({ challenge, context, objectives, constraints, files }: Fields): boolean {
+  if (files.length > 0) return true;
   return [challenge, context, ...textsOf(objectives), ...textsOf(constraints)].some(
     (text) => text.trim() !== '',
   );
@@ -87,6 +92,7 @@ export function checkFields(fields: Fields): Checked {
     context,
     objectives: textsOf(fields.objectives),
     constraints: textsOf(fields.constraints),
+    files: fields.files.map(({ name, text }) => ({ name, text })),
     strategy: strategy ?? '',
     challenge_type: challengeTypeOf(fields),
     ...(allowSimulated ? { allow_simulated: true } : {}),

@@ -36,7 +36,7 @@ export function PictureSection({ user }: { user: User }): ReactNode {
   };
   const save = ({ picture }: Chosen): void =>
     run(async () => {
-      const profile = await upload('/users/me/avatar', picture, Profile);
+      const profile = await upload('PUT', '/users/me/avatar', picture, Profile);
       client.setQueryData(accountQuery.queryKey, profile);
       forgetChoice();
       return 'Your picture is saved.';

@@ -1,21 +1,22 @@
 import type { ReactNode } from 'react';
-import { claimText } from '#services/optimizations/reading/describe.ts';
-import { type RunView } from '#services/optimizations/reading/view.ts';
-import { ballotOf } from '#web/run/marks.ts';
+import { reasonsOn, seatName } from '#services/optimizations/reading/result-words.ts';
+import { claimText } from '#services/optimizations/reading/texts.ts';
+import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { roleColours } from '#web/run/words.ts';
-import { claimAnchor } from './cites.tsx';
-import { Section } from './section.tsx';
+import { claimAnchor } from '#web/features/result/cites.tsx';
+import { Part } from '#web/features/result/section.tsx';
 
 /** Every claim of the ledger, and each seat's stance on it. */
 export function Claims({ view }: { view: RunView }): ReactNode {
   const { ledger } = view;
   if (!ledger) return null;
   return (
-    <Section title="Claims">
+    <Part title="Claims">
       <p className="text-sm text-ink-2">
-        + agrees, − disagrees, ? is unsure, · did not vote; a dot in front marks a claim of its own
-        answer.
-        {ledger.scored ? '' : ' The claims could not be merged, so they are not scored.'}
+        {
+          "+ agrees, − disagrees, ? unsure, · didn't vote. A leading dot marks a claim from the model's own answer."
+        }
+        {ledger.scored ? '' : " The claims couldn't be merged, so they aren't scored."}
       </p>
       <section
         aria-label="Claims by seat"
@@ -59,7 +60,7 @@ export function Claims({ view }: { view: RunView }): ReactNode {
           </tbody>
         </table>
       </section>
-    </Section>
+    </Part>
   );
 }
 
@@ -80,40 +81,70 @@ function ClaimRow({ id, view }: { id: string; view: RunView }): ReactNode {
       <td className="px-3 py-2 align-top">
         {claimText(view, id)}{' '}
         <span className="text-sm text-ink-3">({importanceWords[claim?.importance ?? 1]})</span>
+        <Reasons id={id} view={view} />
       </td>
       {view.seats.map((seat) => (
         <td key={seat.seat} className="px-2 py-2 text-center align-top whitespace-nowrap">
           <Stand
-            stance={ballotOf(view, seat.seat)?.votes[id]?.stance ?? null}
+            vote={voteOf(view, seat.seat, id)}
             isAuthor={claim?.authors.includes(seat.seat) ?? false}
           />
         </td>
       ))}
       <td className="px-3 py-2 text-end align-top whitespace-nowrap">
-        {share === null ? '--' : `${Math.round(share * 100)} %`}
+        {share === null ? '--' : `${Math.round(share * 100)}%`}
       </td>
     </tr>
+  );
+}
+
+/** Why models disagree with a claim, or what they miss, in the words of their votes. */
+function Reasons({ id, view }: { id: string; view: RunView }): ReactNode {
+  const reasons = reasonsOn(view, id);
+  if (reasons.length === 0) return null;
+  return (
+    <details className="text-sm">
+      <summary className="min-h-6 cursor-pointer text-ink-2">
+        {reasons.length === 1 ? '1 reason' : `${reasons.length} reasons`}
+        <span className="sr-only"> on {id}</span>
+      </summary>
+      <ul className="space-y-1 pb-2">
+        {reasons.map(({ seat, stance, text }) => (
+          <li key={seat}>
+            <span className="text-ink-2">
+              {seatName(view.seats, seat)} {signs[stance][1]}:
+            </span>{' '}
+            {text}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
 const signs = {
   agree: ['+', 'agrees', 'text-ok'],
   disagree: ['−', 'disagrees', 'text-bad'],
-  unsure: ['?', 'unsure', 'text-ink-2'],
+  unsure: ['?', 'is unsure', 'text-ink-2'],
 } as const;
 
+function voteOf(view: RunView, seat: string, claim: string) {
+  return ballotOf(view, seat)?.votes[claim] ?? null;
+}
+
 function Stand({
-  stance,
+  vote,
   isAuthor,
 }: {
-  stance: keyof typeof signs | null;
+  vote: ReturnType<typeof voteOf>;
   isAuthor: boolean;
 }): ReactNode {
   const [sign, word, colour] =
-    stance === null ? (['·', 'no vote', 'text-ink-3'] as const) : signs[stance];
+    vote === null ? (['·', 'no vote', 'text-ink-3'] as const) : signs[vote.stance];
   return (
     <>
-      <span aria-hidden="true" className={`font-semibold ${colour}`}>
+      {/* Under the pointer only: below the claim, everybody can read the reason. */}
+      <span aria-hidden="true" title={vote?.reason} className={`font-semibold ${colour}`}>
         {isAuthor ? '•' : ''}
         {sign}
       </span>

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
-import { costOf, describeRun } from '#services/optimizations/reading/describe.ts';
+import type { Optimization } from '#services/optimizations/contract.ts';
+import { costOf } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { moneyWords } from '#web/run/money.ts';
 import { tokensOf } from '#web/run/marks.ts';
 import { duration } from '#web/run/words.ts';
 import { latency, modelCost } from '#web/ui/text/figures.ts';
 import { DataTable } from '#web/ui/table-toggle.tsx';
-import { Section } from './section.tsx';
+import { Part } from '#web/features/result/section.tsx';
 
 type Row = {
   id: string;
@@ -19,8 +20,8 @@ type Row = {
 };
 
 /** Work and cost of each model, then of calls without a seat, then of the whole run. */
-export function Costs({ view }: { view: RunView }): ReactNode {
-  const run = describeRun(view, 0);
+export function Costs({ run }: { run: Optimization }): ReactNode {
+  const view = run.council;
   const seats = view.seats.map((seat) =>
     rowOf(view, seat.seat, `${seat.seat} ${seat.name}`, [
       `opinion.${seat.seat}`,
@@ -40,12 +41,12 @@ export function Costs({ view }: { view: RunView }): ReactNode {
       ? null
       : Date.parse(view.endedAt) - Date.parse(view.startedAt);
   return (
-    <Section title="Cost, time and tokens">
+    <Part title="Cost, time and tokens">
       <p className="text-ink-2">
         {moneyWords(run.credits)}
         {elapsed === null ? '' : ` The run took ${duration(elapsed)}.`}
         {run.cost_is_minimum
-          ? ' Some calls could not be priced; the dollars are at least these.'
+          ? " Some calls couldn't be priced, so the real cost is at least this much."
           : ''}
       </p>
       <DataTable
@@ -66,7 +67,7 @@ export function Costs({ view }: { view: RunView }): ReactNode {
           { id: 'cost', title: 'Cost', numeric: true, cell: (row) => modelCost(row.dollars) },
         ]}
       />
-    </Section>
+    </Part>
   );
 }
 

@@ -1,0 +1,27 @@
+import type { PanelFacts } from '#services/optimizations/contract.ts';
+
+/** "about 2 min (usually under 4)"; until it was measured, the range of the design. */
+export function durationWords({
+  duration,
+  typical_seconds: typical,
+}: Pick<PanelFacts, 'duration' | 'typical_seconds'>): string {
+  if (duration === null) {
+    const range = typical > 300 ? `about ${inUnits(typical, Math.round)}` : '2 to 5 minutes';
+    return `${range}, not yet measured here`;
+  }
+  const about = inUnits(duration.p50, Math.round);
+  const under = inUnits(duration.p90, Math.ceil);
+  if (about === under) return `about ${about}`;
+  // The unit of minutes is said once.
+  const isRepeated = [about, under].every((words) => words.endsWith(minutes));
+  return `about ${about} (usually under ${isRepeated ? under.replace(minutes, '') : under})`;
+}
+
+/** In steps of 5 seconds, from 90 seconds on of half a minute. */
+function inUnits(seconds: number, round: (value: number) => number): string {
+  if (seconds < 90) return `${Math.max(1, round(seconds / 5)) * 5}s`;
+  return `${round(seconds / 30) / 2}${minutes}`;
+}
+
+/** No line ends before the unit. */
+const minutes = '\u00A0min';

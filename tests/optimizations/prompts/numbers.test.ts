@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { numbersNotIn } from '#services/optimizations/prompts/numbers.ts';
+
+const argued = (text: string) => [{ text, isStep: false }];
+const step = (text: string) => [{ text, isStep: true }];
+
+describe('the number check', () => {
+  // cspell:disable
+  it.each([
+    ['1,000 buyers', '1000'],
+    ['$5k', '5,000'],
+    ['€2.5 million', '2500000'],
+    ['$5.0', '5'],
+    ['12.500 €', '12,500'],
+    ['1.500 €', '1500'],
+    ['3 Mio. €', '3,000,000'],
+    ['CHF 12’000', '12000'],
+    ['30%', '30 percent'],
+    ['0,5 Prozent', '0.5 %'],
+    ['$79', 'charge 79'],
+  ])('the number check finds "%s" in "%s"', (text, source) => {
+    expect(numbersNotIn(argued(text), [source], [])).toEqual([]);
+  });
+
+  it.each([
+    ['$80', '$79', '$80'],
+    ['12%', '10% and 20%', '12%'],
+    ['1500 €', '$150', '1500 €'],
+    ['250 calls', '25 calls', '250'],
+    ['€3k', '3 €', '€3k'],
+    ['34 customers', '30 customers', '34'],
+  ])('the number check names "%s", which "%s" does not hold', (text, source, named) => {
+    expect(numbersNotIn(argued(text), [source], [source])).toEqual([named]);
+  });
+
+  it.each(['Q3 and B2B', 'claim c12', 'in 2027', '3 of 5 calls', 'on 14 March'])(
+    'the number check passes "%s", which is no figure of the question',
+    (text) => {
+      expect(numbersNotIn(argued(text), [], [])).toEqual([]);
+    },
+  );
+
+  it('the number check checks the units of the question, however small the number', () => {
+    const question = ['I have 34 customers and 2 employees.'];
+    expect(numbersNotIn(argued('5 customers leave.'), question, question)).toEqual(['5']);
+    expect(numbersNotIn(argued('5 letters leave.'), question, question)).toEqual([]);
+  });
+
+  it.each(['Call 8 customers.', 'Within 60 days.', 'By 14 March', 'nach 6 Wochen'])(
+    'the number check lets the step "%s" choose its own small counts, durations and dates',
+    (text) => {
+      const question = ['34 customers, 30 days, 10 March, 4 Wochen'];
+      expect(numbersNotIn(step(text), question, question)).toEqual([]);
+    },
+  );
+
+  it.each(['Offer 20%.', 'Spend $500.', 'Write to 400 people.'])(
+    'the number check names the invented figure of the step "%s"',
+    (text) => {
+      expect(numbersNotIn(step(text), [], [])).toHaveLength(1);
+    },
+  );
+  // cspell:enable
+
+  it('the number check names a number as written, once', () => {
+    expect(numbersNotIn(argued('$700 of $100, then $700 again, $1,5'), ['100'], [])).toEqual([
+      '$700',
+      '$1,5',
+    ]);
+  });
+
+  it('the number check knows all numbers of a text that is its own source', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(numbersNotIn(argued(text), [text], [text])).toEqual([]);
+      }),
+    );
+  });
+});

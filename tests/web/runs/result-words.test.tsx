@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { Findings } from '#web/features/result/completed.tsx';
+import { runQuery } from '#web/features/runs/queries.ts';
+import { voteShareWords } from '#web/features/runs/words.ts';
+import { wordsOf } from '#tests/web/support/rendered.tsx';
+import { resultStories } from '#tests/web/support/result-stories.ts';
+
+type Name = keyof typeof resultStories;
+
+const pageOf = (name: Name): string => {
+  const run = resultStories[name].copy();
+  return wordsOf(<Findings run={run} />, [[runQuery(run.id).queryKey, run]]);
+};
+
+/** The file without its marks and escapes, as one line. */
+const fileOf = (name: Name): string =>
+  runMarkdown(resultStories[name].copy())
+    .replaceAll(/^ *(?:- |\d+\. |> |#+ )/gm, '')
+    .replaceAll(/\\(?=[\W_])|\*|\[[ x]\] /g, '')
+    .replaceAll(/\s+/g, ' ');
+
+const decision = 'Begin with one fixed offer for one kind of client.';
+const single = /so this page shows the answer of [-\w]+ \(\w+\), unchanged\./;
+const putTogether =
+  'No text about this vote passed its checks, so this page is put together from the votes and the answers.';
+
+/** What the page and the file both say, in this order, and what neither says. */
+const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }> = {
+  recommended: {
+    says: [
+      'Recommended by 5 of 7 models',
+      decision,
+      'They voted for “The option o1”.',
+      'Two other models checked it against what the panel agreed on.',
+      'Strongest objection, by anthropic-s2 (S2): It breaks when the largest client leaves, as S2 reads it.',
+      'Agreement is not correctness.',
+      'Next steps',
+      'Write the offer down.',
+      'By: November 27, 2026',
+      'Measure: A client asks for it.',
+      'Stop if: Nobody reads it.',
+      'Divergences',
+      'google-i1 (I1) wrote with its vote: “Fixed offers lower the margin of a small agency.”',
+      'google-i1 (I1) disagrees: I1 would begin small.',
+      "What's uncertain",
+    ],
+    not: ['no option has more than half', 'call a mistake', 'side by side', 'must decide today'],
+  },
+  narrow: {
+    says: ['Recommended by 3 of 7 models; no option has more than half', decision],
+    not: ['No majority'],
+  },
+  flawed: {
+    says: [
+      'Recommended by 7 of 7 models',
+      'What two or more models call a mistake',
+      'About the answer of openai-s1 (S1)',
+      'anthropic-s2 (S2): It breaks when the largest client leaves, as S2 reads it.',
+      'mistral-r1 (R1): It breaks when the largest client leaves, as R1 reads it.',
+      'The answer: The offer is limited to new clients until the largest has renewed.',
+      'Clients stay.',
+    ],
+    not: ['No answer was written.'],
+  },
+  'flawed, unanswered': {
+    says: [
+      'Best single answer',
+      '7 of 7 models voted for “The option o1”.',
+      single,
+      'What two or more models call a mistake',
+      'No answer was written.',
+    ],
+    not: ['The answer:', 'Not independently checked', 'Next steps'],
+  },
+  split: {
+    says: [
+      'No majority',
+      '2 options have 3 votes each.',
+      'The options side by side',
+      'The option o2',
+      '3 votes',
+      'anthropic-s2 (S2), mistral-r1 (R1) and anthropic-r2 (R2)',
+      'Best case for it, by google-i1 (I1)',
+      'Strongest objection',
+      'No reviewer wrote one.',
+      'What would settle it',
+      'The option o1',
+      'This cannot be decided from what was given',
+      '1 vote',
+      'If you must decide today',
+      decision,
+      'The option: The option o2',
+      'chosen by the order in which the reviewers placed the answers, because the vote has no majority',
+      'Next steps',
+    ],
+    not: ['Recommended by', 'voted for “'],
+  },
+  'two camps': {
+    says: [
+      'No majority',
+      '“The option o2” has most votes, 4 of 7, but the reviewers form two camps that favor different options.',
+      'If you must decide today',
+      'The models split into two camps.',
+    ],
+    not: ['Recommended by', 'votes each'],
+  },
+  'split, unwritten': {
+    says: ['No majority', single, 'The options side by side', 'If you must decide today'],
+    not: [decision, 'Next steps'],
+  },
+  undecidable: {
+    says: [
+      'Cannot be decided from what was given',
+      '5 of 7 models say so.',
+      'What the models would need to know',
+      'The number of leads.',
+      decision,
+      'Next steps',
+    ],
+    not: ['Strongest objection', 'Recommended by', 'Clear winner'],
+  },
+  'undecidable, unwritten': {
+    says: [
+      'Cannot be decided from what was given',
+      '5 of 7 models say so.',
+      putTogether,
+      'What the models would need to know',
+      'The number of leads.',
+    ],
+    not: [decision, 'Next steps'],
+  },
+  'best single answer': {
+    says: ['Best single answer', 'R1 would begin small.', '5 of 7 models voted for', single],
+    not: ['Recommended by', 'Not independently checked'],
+  },
+  'no ledger': {
+    says: [
+      'Best single answer',
+      'The claims of the answers could not be merged, so this page shows the answer of',
+      'Not scored',
+    ],
+    not: ['no score: too few models answered', 'Recommended by'],
+  },
+  released: {
+    says: ['Recommended by 6 of 6 models', decision, 'Next steps', 'Write the offer down.'],
+    not: ['By:', 'Measure:', 'Stop if:', 'must decide today', 'Strongest objection'],
+  },
+};
+
+describe.each([
+  ['page', pageOf],
+  ['file', fileOf],
+])('the %s of a result', (_where, wordsIn) => {
+  it.each(Object.keys(said) as Name[])('says what was voted and why: %s', (name) => {
+    const words = wordsIn(name);
+    let rest = words;
+    for (const sentence of said[name].says) {
+      const found = rest.match(typeof sentence === 'string' ? literal(sentence) : sentence);
+      expect(found, `${String(sentence)} in ${rest}`).not.toBeNull();
+      rest = rest.slice((found?.index ?? 0) + 1);
+    }
+    // A result speaks of its own run alone.
+    const own = words.slice(0, words.indexOf('How this was reached') >>> 0);
+    for (const sentence of said[name].not) expect(own).not.toMatch(sentence);
+    expect(words).not.toMatch(/undefined|null|NaN|calibrated/);
+  });
+});
+
+function literal(sentence: string): RegExp {
+  return new RegExp(RegExp.escape(sentence));
+}
+
+it('a list names the share of the vote, and nothing before there is one', () => {
+  expect([0.7142, 1, 0, null].map(voteShareWords)).toEqual([
+    '71% of the vote',
+    '100% of the vote',
+    '0% of the vote',
+    null,
+  ]);
+});

@@ -1,0 +1,67 @@
+import type { ReactNode, Ref } from 'react';
+import type { StrategiesReply } from '#services/optimizations/contract.ts';
+import { Button } from '#web/ui/form/button.tsx';
+import { checkerSentence } from '#web/features/optimize/strategy-words.ts';
+
+/** Stays focusable while a check is running, which Escape stops. */
+export function StartButton({
+  isChecking,
+  isStarting,
+  disabled,
+  refusal,
+  ref,
+}: {
+  isChecking: boolean;
+  isStarting: boolean;
+  disabled: boolean;
+  refusal: string | null;
+  ref: Ref<HTMLButtonElement>;
+}): ReactNode {
+  return (
+    <Button
+      ref={ref}
+      type="submit"
+      tone="primary"
+      wide
+      disabled={disabled}
+      busy={isStarting}
+      // A disabled button would lose the focus, and a check soon ends.
+      aria-disabled={isChecking || undefined}
+      aria-describedby="start-note"
+    >
+      {isStarting
+        ? 'Initializing AI Models...'
+        : isChecking
+          ? 'Checking…'
+          : (refusal ?? 'Start Optimization')}
+    </Button>
+  );
+}
+
+/** What a start does first, and the way to stop it. */
+export function StartNote({
+  isChecking,
+  checker,
+  onStop,
+}: {
+  isChecking: boolean;
+  checker: StrategiesReply['checker'];
+  onStop: () => void;
+}): ReactNode {
+  const sentence = checkerSentence(checker);
+  if (isChecking)
+    return (
+      <p className="flex flex-wrap items-center gap-x-2">
+        This takes 8 seconds at most. Escape stops it.
+        <Button tone="quiet" onClick={onStop}>
+          Stop
+        </Button>
+      </p>
+    );
+  return (
+    <>
+      {sentence === null ? null : <p>{sentence}</p>}
+      <p className="max-lg:hidden">Ctrl or ⌘ with Enter starts from anywhere in the form.</p>
+    </>
+  );
+}

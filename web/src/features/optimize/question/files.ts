@@ -1,0 +1,60 @@
+import { optimizationLimits, ReadFileReply } from '#services/optimizations/contract.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { upload } from '#web/api/files.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+
+/** A file whose text was read; people may change the text. Its id lasts as long as its row. */
+export type AttachedText = {
+  readonly id: number;
+  readonly name: string;
+  readonly text: string;
+  readonly warnings: readonly string[];
+};
+
+export const acceptedFiles = '.txt,.md,.markdown,.csv,.pdf,.docx';
+
+/** Other people's files may come first. */
+const uploadMs = 90_000;
+
+/** @throws ApiProblem */
+export async function readFileText(file: File, signal: AbortSignal): Promise<ReadFileReply> {
+  const form = new FormData();
+  form.append('file', file);
+  return upload('POST', '/optimizations/files', form, ReadFileReply, {
+    signal,
+    timeoutMs: uploadMs,
+  });
+}
+
+/** Why the file is not worth sending; null when it is. */
+export function refusalOf({ size }: Pick<File, 'size'>, isFull: boolean): string | null {
+  if (isFull) return `At most ${optimizationLimits.files} files`;
+  if (size > optimizationLimits.fileBytes)
+    return `A file may have at most ${optimizationLimits.fileBytes / 1_000_000} MB.`;
+  return null;
+}
+
+export function failureSentence(error: unknown): string {
+  // The server is busy with other files and says when to try again.
+  return error instanceof ApiProblem && error.code === 'busy'
+    ? error.message
+    : problemSentence(error);
+}
+
+export function filesOf(
+  files: readonly { name: string; text: string; warnings?: readonly string[] }[],
+): readonly AttachedText[] {
+  return files.map(({ name, text, warnings = [] }, id) => ({ id, name, text, warnings }));
+}
+
+export function withFile(
+  files: readonly AttachedText[],
+  file: Omit<AttachedText, 'id'>,
+): readonly AttachedText[] {
+  return [...files, { ...file, id: Math.max(-1, ...files.map(({ id }) => id)) + 1 }];
+}
+
+/** Of all texts, as the server counts them. */
+export function charactersOf(files: readonly AttachedText[]): number {
+  return files.reduce((sum, { text }) => sum + text.trim().length, 0);
+}

@@ -1,0 +1,116 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import {
+  unwrittenWords,
+  headingWords,
+  isAdvice,
+  missingTitle,
+  objectionTitle,
+  objectionWords,
+  tieBreakNote,
+  verifiedWords,
+  voteWords,
+  winnerWords,
+} from '#services/optimizations/reading/result-words.ts';
+import { orderingWords } from '#web/run/words.ts';
+import { Ring } from '#web/ui/ring.tsx';
+import { Tools } from './tools.tsx';
+
+/** What came out, how sure the models are of it, and the best argument against it. */
+export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+  const { bias } = run.evolution;
+  const sentences = [
+    voteWords(run.council, result),
+    unwrittenWords(run, result),
+    verifiedWords(run, result),
+  ].filter((sentence) => sentence !== null);
+  return (
+    <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
+      <section aria-labelledby="outcome" className="space-y-3">
+        <h2 id="outcome" className={isAdvice(result) ? 'text-xl text-ink-2' : 'text-3xl'}>
+          {headingWords(result)}
+        </h2>
+        {isAdvice(result) ? <Sentence text={result.decision} /> : null}
+        {sentences.map((sentence) => (
+          <p key={sentence} className="max-w-prose text-ink-2">
+            {sentence}
+          </p>
+        ))}
+        <Missing facts={result.missing_facts} />
+        {result.heading === 'undecidable' && result.decision !== result.decision_option ? (
+          <p className="max-w-prose text-lg font-medium">{result.decision}</p>
+        ) : null}
+        {result.heading === 'no_majority' ? null : <Objection run={run} result={result} />}
+        <Tools run={run} />
+      </section>
+      {bias === null ? null : <Agreement bias={bias} winner={winnerWords(run.council)} />}
+    </div>
+  );
+}
+
+function Sentence({ text }: { text: string }): ReactNode {
+  return <p className="max-w-prose font-serif text-3xl">{text}</p>;
+}
+
+/** The option that the order of the answers would take, named as what it is. */
+export function TieBreak({ result, option }: { result: RunResult; option: string }): ReactNode {
+  return (
+    <div className="space-y-3">
+      <Sentence text={result.decision} />
+      <p className="max-w-prose text-ink-2">The option: {option}</p>
+      <p className="max-w-prose text-ink-2">{tieBreakNote}</p>
+    </div>
+  );
+}
+
+function Missing({ facts }: { facts: readonly string[] }): ReactNode {
+  if (facts.length === 0) return null;
+  return (
+    <div className="space-y-1">
+      <h3 className="text-lg font-semibold">{missingTitle}</h3>
+      <ul className="max-w-prose list-disc space-y-1 ps-5 marker:text-ink-3">
+        {facts.map((fact) => (
+          <li key={fact}>{fact}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Objection({
+  run,
+  result: { objection },
+}: {
+  run: Optimization;
+  result: RunResult;
+}): ReactNode {
+  if (objection === null) return null;
+  return (
+    <p className="max-w-prose border-s-2 border-line-strong ps-3">
+      <span className="font-semibold">{objectionTitle(run.models, objection)}:</span>{' '}
+      {objectionWords(run.council, objection)}
+    </p>
+  );
+}
+
+function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null }): ReactNode {
+  return (
+    <section aria-labelledby="agreement" className="space-y-3">
+      <h2 id="agreement" className="text-center text-xl text-ink-2">
+        Agreement
+      </h2>
+      <Ring
+        score={bias.agreement_score}
+        {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
+      />
+      <p className="text-center text-sm text-ink-2">{winner}</p>
+      <p className="text-center text-sm text-ink-2">{orderingWords(bias)}</p>
+      <p className="text-center text-sm">
+        <Link to="/method" className="link">
+          How this is computed
+        </Link>
+      </p>
+    </section>
+  );
+}
