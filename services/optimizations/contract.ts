@@ -1,11 +1,5 @@
 import * as v from 'valibot';
-import {
-  IdText,
-  inReadingOrder,
-  Pagination,
-  Time,
-  WholeText,
-} from '#services/platform/contract.ts';
+import { IdText, Pagination, Time, visible, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
@@ -87,7 +81,7 @@ export const Rows = (what: 'objectives' | 'constraints') =>
           optimizationLimits.row,
           `Each of the ${what} may have at most ${optimizationLimits.row} characters`,
         ),
-        inReadingOrder,
+        visible,
       ),
     ),
     v.transform((all) => all.filter((row) => row !== '')),
@@ -142,7 +136,7 @@ export const CreateOptimizationRequest = v.strictObject({
       optimizationLimits.challenge,
       `The challenge may have at most ${optimizationLimits.challenge} characters`,
     ),
-    inReadingOrder,
+    visible,
     v.nonEmpty('What business challenge are you facing?'),
   ),
   context: v.optional(
@@ -153,7 +147,7 @@ export const CreateOptimizationRequest = v.strictObject({
         optimizationLimits.context,
         `The context may have at most ${optimizationLimits.context} characters`,
       ),
-      inReadingOrder,
+      visible,
     ),
     '',
   ),
@@ -319,7 +313,7 @@ export const RenameRequest = v.strictObject({
       optimizationLimits.title,
       `The title may have at most ${optimizationLimits.title} characters`,
     ),
-    inReadingOrder,
+    visible,
     v.nonEmpty('Enter a title'),
   ),
 });
