@@ -166,6 +166,7 @@ const boundaries = [
   imports(
     [
       'services/*/contract.ts',
+      'services/optimizations/summary-contract.ts',
       'services/identity/refusals.ts',
       'services/optimizations/reading/{view,texts,describe,degraded,duration-words,result-words,simulated}.ts',
     ],
@@ -181,7 +182,7 @@ const boundaries = [
           '!#services/*/contract.ts',
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/words.ts',
-          '!#services/optimizations/run/{events,slots}.ts',
+          '!#services/optimizations/run/{events,slots,second-ballot}.ts',
           '!#services/optimizations/check/questions.ts',
           '!#services/credits/account/movements.ts',
           '!#services/platform/{numbers,visible-text}.ts',

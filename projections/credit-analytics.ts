@@ -49,6 +49,8 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
     unpriced_calls integer not null check (unpriced_calls >= 0),
     -- A call of this seat ended.
     closed boolean not null,
+    -- Of a refinement, which is charged but counts as no run.
+    refinement boolean not null,
     outcome text check (outcome in ('completed', 'failed', 'cancelled')),
     -- What the whole run was charged, and this seat's share of it; null before the end.
     charged bigint,
@@ -57,7 +59,8 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
   );
   create index on ${table} (run_id)`,
   apply: (table, events) => `insert into ${table} as analytics
-      (user_id, run_id, seat, model, cost_micros, unpriced_calls, closed, outcome, charged, credits)
+      (user_id, run_id, seat, model, cost_micros, unpriced_calls, closed, refinement, outcome,
+        charged, credits)
     with event as materialized (
       select substr(e.stream_id, 14) as run_id, e.message_type as type, e.message_data as data
       from ${events} e
@@ -82,19 +85,19 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
     ), before as (
       select event.data ->> 'userId' as user_id, event.run_id, seat ->> 'seat' as seat,
         seat ->> 'model' as model, 0::bigint as cost_micros, 0 as unpriced_calls, false as closed,
-        null::text as outcome, null::bigint as charged
+        event.data ? 'refines' as refinement, null::text as outcome, null::bigint as charged
       from event cross join lateral jsonb_array_elements(event.data -> 'seats') seat
       where event.type = 'OptimizationCreated'
       union all
       select row.user_id, row.run_id, row.seat, row.model, row.cost_micros, row.unpriced_calls,
-        row.closed, row.outcome, row.charged
+        row.closed, row.refinement, row.outcome, row.charged
       from ${table} row
       where row.run_id in (select spent.run_id from spent union select ended.run_id from ended)
     ), after as (
       select before.user_id, before.run_id, before.seat, before.model,
         before.cost_micros + coalesce(spent.cost_micros, 0) as cost_micros,
         before.unpriced_calls + coalesce(spent.unpriced_calls, 0) as unpriced_calls,
-        before.closed or coalesce(spent.closed, false) as closed,
+        before.closed or coalesce(spent.closed, false) as closed, before.refinement,
         coalesce(ended.outcome, before.outcome) as outcome,
         coalesce(ended.charged, before.charged) as charged
       from before
@@ -126,7 +129,7 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
       from divided
     )
     select ranked.user_id, ranked.run_id, ranked.seat, ranked.model, ranked.cost_micros,
-      ranked.unpriced_calls, ranked.closed, ranked.outcome, ranked.charged,
+      ranked.unpriced_calls, ranked.closed, ranked.refinement, ranked.outcome, ranked.charged,
       (ranked.whole + case when ranked.rank <= ranked.left_over then 1 else 0 end)::bigint
     from ranked
     on conflict (user_id, run_id, seat) do update set
@@ -206,7 +209,7 @@ export type Outcomes = {
   average: number | null;
 };
 
-/** How a user's runs have ended, over all time. */
+/** How a user's runs have ended, over all time, without refinements. */
 export async function readOutcomes(client: Queryable, userId: string): Promise<Outcomes> {
   const { rows } = await client.query<Outcomes>(
     `select (count(*) filter (where run.outcome = 'completed'))::float8 as completed,
@@ -214,7 +217,7 @@ export async function readOutcomes(client: Queryable, userId: string): Promise<O
        round(avg(run.charged) filter (where run.outcome = 'completed'), 1)::float8 as average
      from (
        select distinct run_id, outcome, charged from credit_analytics
-       where user_id = $1 and outcome is not null
+       where user_id = $1 and outcome is not null and not refinement
      ) run`,
     [userId],
   );

@@ -4,9 +4,13 @@ import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
 
-/** The stage that an event opens; judging a draft opens the synthesis again. */
+/**
+ * The stage that an event opens; judging a draft opens the synthesis again. A refinement begins with
+ * its votes.
+ */
 const stageOpenedBy = `case message_type
-    when 'ProcessingStarted' then 'opinions'
+    when 'ProcessingStarted' then case when message_data ? 'reviewsSoftAt' then 'reviews'
+      else 'opinions' end
     when 'OpinionsClosed' then 'claims'
     when 'ClaimsFixed' then 'reviews'
     when 'ScoresComputed' then 'synthesis'
@@ -61,7 +65,7 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       -- Runs alike in these are timed together; null in runs that did not store them.
       strategy_version integer,
       provider_class text,
-      price bigint not null check (price > 0),
+      price bigint not null check (price >= 0),
       captured bigint check (captured >= 0),
       refunded bigint check (refunded >= 0 and refunded <= captured),
       agreement_score integer,
@@ -77,10 +81,14 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       started_at text,
       ended_at text,
       hidden boolean not null,
+      -- Of a refinement: the run that it belongs to, and its number among the refinements of that.
+      root_id text,
+      refinement integer check ((refinement is null) = (root_id is null)),
       version bigint not null
     );
     create index ${table}_user_created on ${table} (user_id, created_at desc, run_id desc);
     create index ${table}_started on ${table} (started_at) where started_at is not null;
+    create index ${table}_root on ${table} (root_id) where root_id is not null;
     create index ${table}_underway on ${table} (run_id)
       where status in ('pending', 'processing')`,
   apply: (table, events) => `
@@ -109,6 +117,9 @@ export const optimizationList = defineProjection<OptimizationEventType>({
         (count(*) filter (where e.message_type in ('CallFailed', 'CallLost')
           and e.message_data ->> 'final' = 'true'
           and e.message_data ->> 'slot' like 'opinion.%'))::integer as dead_seats,
+        (count(*) filter (where e.message_type in ('CallFailed', 'CallLost')
+          and e.message_data ->> 'final' = 'true'
+          and e.message_data ->> 'slot' like 'review.%'))::integer as dead_votes,
         (array_agg(e.message_data order by e.stream_position desc)
           filter (where e.message_type in ('OptimizationCompleted', 'OptimizationFailed',
             'OptimizationCancelled')))[1] as closed,
@@ -143,7 +154,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       status = coalesce(s.status, t.status),
       stage = coalesce(s.stage, t.stage),
       answered = s.answered + case when s.stage is null then t.answered else 0 end,
-      missing_seats = coalesce(s.missing_seats, t.missing_seats + s.dead_seats),
+      missing_seats = coalesce(s.missing_seats, t.missing_seats
+        + case when t.root_id is null then s.dead_seats else s.dead_votes end),
       captured = coalesce((s.closed ->> 'captured')::bigint, t.captured),
       refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
       agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
@@ -161,9 +173,12 @@ export const optimizationList = defineProjection<OptimizationEventType>({
     when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
       challenge_type, strategy_version, provider_class, price, captured, refunded, agreement_score,
       decision_share, cost_micros, unpriced_calls, seats, simulated_seats, title, renamed, challenge,
-      created_at, started_at, ended_at, hidden, version)
+      created_at, started_at, ended_at, hidden, root_id, refinement, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
-      coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats, s.dead_seats),
+      coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats,
+        case when s.created ? 'refines'
+          then s.dead_votes + jsonb_array_length(s.created #> '{refines,notOffered}')
+          else s.dead_seats end),
       s.created ->> 'strategy', s.created ->> 'challengeType',
       (s.created ->> 'strategyVersion')::integer, s.created ->> 'providerClass',
       (s.created ->> 'price')::bigint,
@@ -172,8 +187,9 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       s.decision_share, s.cost_micros,
       s.unpriced_calls, jsonb_array_length(s.created -> 'seats'),
       jsonb_array_length(jsonb_path_query_array(s.created, '$.seats[*] ? (@.simulated == true)')),
-      s.title, s.renamed, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt', s.started_at,
-      s.ended_at, coalesce(s.hidden, false), s.version)`,
+      s.title, s.renamed, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt',
+      s.started_at, s.ended_at, coalesce(s.hidden, false), s.created #>> '{refines,root}',
+      (s.created #>> '{refines,number}')::integer, s.version)`,
   key: ['run_id'],
 });
 
@@ -204,12 +220,23 @@ export type RunRow = {
   created_at: string;
   started_at: string | null;
   ended_at: string | null;
+  /** Of a refinement, and its number among the refinements of that run. */
+  root_id: string | null;
+  refinement: number | null;
   version: number;
 };
 
+/** `refinements`: how many it has. */
+export type RootRow = RunRow & { refinements: number };
+
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
-  price::float8, captured::float8, refunded::float8, agreement_score, decision_share, cost_micros::float8,
-  unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at, ended_at, version::float8`;
+  price::float8, captured::float8, refunded::float8, agreement_score, decision_share,
+  cost_micros::float8, unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at,
+  ended_at, root_id, refinement, version::float8`;
+
+/** Of a row `listed`. */
+const refinementCount = `(select count(*)::integer from optimization_list one
+  where one.root_id = listed.run_id) as refinements`;
 
 /** Filters a user's runs; null means no filter. */
 export type RunChoice = {
@@ -227,7 +254,8 @@ const orders: Readonly<Record<RunOrder, string>> = {
     created_at desc, run_id desc`,
 };
 
-const chosen = `user_id = $1 and not hidden
+/** A refinement is listed under its root. */
+const chosen = `user_id = $1 and not hidden and root_id is null
   and ($2::text is null or status = $2) and ($3::text is null or strategy = $3)`;
 
 /** One page of a user's runs, and how many there are. */
@@ -235,11 +263,13 @@ export async function readRunPage(
   client: Queryable,
   userId: string,
   page: RunChoice & { sort: RunOrder; offset: number; limit: number },
-): Promise<{ rows: RunRow[]; total: number }> {
+): Promise<{ rows: RootRow[]; total: number }> {
   const { status, strategy, sort, offset, limit } = page;
-  const { rows } = await client.query<RunRow & { total: number }>(
-    `select ${rowColumns}, (count(*) over ())::integer as total from optimization_list
-     where ${chosen} order by ${orders[sort]} offset $4 limit $5`,
+  const { rows } = await client.query<RootRow & { total: number }>(
+    `with listed as (
+       select *, (count(*) over ())::integer as total from optimization_list
+       where ${chosen} order by ${orders[sort]} offset $4 limit $5)
+     select ${rowColumns}, total, ${refinementCount} from listed order by ${orders[sort]}`,
     [userId, status, strategy, offset, limit],
   );
   const first = rows[0];
@@ -256,14 +286,28 @@ export async function newestRuns(
   client: Queryable,
   userId: string,
   { status, strategy, sort, most }: RunChoice & { sort: RunOrder; most: number },
-): Promise<RunRow[]> {
-  const { rows } = await client.query<RunRow>(
-    `with newest as (
+): Promise<RootRow[]> {
+  const { rows } = await client.query<RootRow>(
+    `with listed as (
        select * from optimization_list where ${chosen} order by ${orders.newest} limit $4)
-     select ${rowColumns} from newest order by ${orders[sort]}`,
+     select ${rowColumns}, ${refinementCount} from listed order by ${orders[sort]}`,
     [userId, status, strategy, most],
   );
   return rows;
+}
+
+/** A run and its refinements, the first one first; null for a run that does not exist. */
+export async function readChain(
+  client: Queryable,
+  rootId: string,
+): Promise<{ root: RunRow; refinements: RunRow[] } | null> {
+  const { rows } = await client.query<RunRow>(
+    `select ${rowColumns} from optimization_list where run_id = $1 or root_id = $1
+     order by refinement nulls first`,
+    [rootId],
+  );
+  const [root, ...refinements] = rows;
+  return root ? { root, refinements } : null;
 }
 
 /** The owner's user id; null for a run that does not exist. */
@@ -344,16 +388,19 @@ export async function readDurations(
   client: Queryable,
   { since, least }: { since: string; least: number },
 ): Promise<RunDurations[]> {
-  const seconds = 'extract(epoch from ended_at::timestamptz - started_at::timestamptz)';
   const { rows } = await client.query<RunDurations>(
-    `select strategy, strategy_version as version, provider_class as "providerClass",
-       simulated_seats > 0 as simulated, count(*)::integer as runs,
-       (percentile_disc(0.5) within group (order by ${seconds}))::float8 as p50,
-       (percentile_disc(0.9) within group (order by ${seconds}))::float8 as p90
-     from optimization_list
-     where started_at >= $1 and status = 'completed' and ended_at is not null
-       and strategy_version is not null and provider_class is not null
-     group by strategy, strategy_version, provider_class, simulated_seats > 0
+    `select strategy, strategy_version as version, provider_class as "providerClass", simulated,
+       count(*)::integer as runs,
+       (percentile_disc(0.5) within group (order by seconds))::float8 as p50,
+       (percentile_disc(0.9) within group (order by seconds))::float8 as p90
+     from (
+       select *, simulated_seats > 0 as simulated,
+         extract(epoch from ended_at::timestamptz - started_at::timestamptz) as seconds
+       from optimization_list
+       where started_at >= $1 and status = 'completed' and ended_at is not null
+         and strategy_version is not null and provider_class is not null
+     ) as run
+     group by strategy, strategy_version, provider_class, simulated
      having count(*) >= $2`,
     [since, least],
   );

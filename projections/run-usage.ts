@@ -39,18 +39,24 @@ export const runUsage = defineProjection<CreditEventType>({
 export type MonthUsage = {
   /** Runs whose credits were held in the month, less those that were fully released. */
   runs: number;
-  /** The part of them that bonus credits pay for, wholly or partly. */
+  /** Those, and refinements, that bonus credits pay for, wholly or partly. */
   byBonus: number;
 };
 
-/** A user's runs in the UTC month `2026-11`. */
+/**
+ * A user's runs in the UTC month `2026-11`. A refinement belongs to its root and is no run of its own;
+ * the limit of bonus credits counts it like any other.
+ */
 export async function readMonthUsage(
   client: Queryable,
   userId: string,
   month: string,
 ): Promise<MonthUsage> {
   const { rows } = await client.query<MonthUsage>(
-    `select count(*)::integer as runs, (count(*) filter (where by_bonus))::integer as "byBonus"
+    `select (count(*) filter (where not exists (
+         select from optimization_list run
+         where run.run_id = run_usage.run_id and run.root_id is not null)))::integer as runs,
+       (count(*) filter (where by_bonus))::integer as "byBonus"
      from run_usage where user_id = $1 and month = $2 and not released`,
     [userId, month],
   );

@@ -5,6 +5,8 @@ import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { currentMetric, metricOf } from '#services/optimizations/council/metric.ts';
+import { councilBefore } from '#services/optimizations/refinement/before.ts';
+import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import { countReviews } from '#services/optimizations/run/stages.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
@@ -34,6 +36,7 @@ const verify: CliCommand = {
     const chain = await verifyEvents(call.database.pool, { streamId: streamOf(runId) });
     const checks = [
       compare('hash chain and order of the stream', chain.faults.length, 0),
+      ...(await beforeChecks(call.database, events)),
       ...scoreChecks(events),
       ...costChecks(events),
       ...chargeChecks(events),
@@ -53,6 +56,29 @@ const verify: CliCommand = {
     return verified ? 0 : 1;
   },
 };
+
+/** What a refinement starts from, against the run that it names, whose stream is checked, too. */
+async function beforeChecks(
+  { pool }: Database,
+  [created]: readonly OptimizationEvent[],
+): Promise<Check[]> {
+  if (created?.type !== 'OptimizationCreated' || !created.data.refines) return [];
+  const { previous, before: recorded, claims, claimId } = created.data.refines;
+  const streamId = streamOf(previous);
+  const { events } = await readStream(pool, streamId);
+  const chain = await verifyEvents(pool, { streamId });
+  const { before, seats, contested } = councilBefore(previous, events.map(runEventOf));
+  return [
+    compare('hash chain and order of the stream that it refines', chain.faults.length, 0),
+    compare('votes, claims and order that it starts from', recorded, before),
+    compare('seats that vote again', created.data.seats, seats),
+    compare(
+      'claims that are voted on again',
+      claims,
+      claimsToVoteOn(before.ledger, contested, claimId),
+    ),
+  ];
+}
 
 /** Counts the ballots again. */
 function scoreChecks(events: readonly OptimizationEvent[]): Check[] {

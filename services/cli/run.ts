@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type * as v from 'valibot';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
+import { readChain } from '#projections/optimization-list.ts';
+import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
@@ -11,17 +15,19 @@ import {
   checkOf,
   CreateOptimizationRequest,
   promptCharacters,
+  RefineRequest,
 } from '#services/optimizations/contract.ts';
 import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { simulatedNotice, simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
 import { parseInput } from '#services/platform/http/http.ts';
-import { newId } from '#services/platform/ids.ts';
+import { newId, uuidV5 } from '#services/platform/ids.ts';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -54,26 +60,83 @@ const ask: CliCommand = {
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
     await sayEstimate(database, request);
-    const runId = await begin(database, person, request);
-    const begun = await database.readRun(runId);
-    const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
-    if (notice !== null) say(notice);
-    const ended = await watch(database, runId);
-    if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
-    else print(runMarkdown(ended));
-    return ended.status === 'completed' ? 0 : 1;
+    return await show(call, await begin(database, person, request));
   },
 };
 
-/** @throws UsageError with a sentence for each argument that cannot be used */
-function requestOf(call: CliCall): CreateOptimizationRequest {
-  try {
-    return parseInput(CreateOptimizationRequest, {
-      challenge: required(call, 0, 'The question'),
-      strategy: text(call, 'strategy') ?? 'balanced',
-      ...(text(call, 'type') === undefined ? {} : { challenge_type: text(call, 'type') }),
-      ...(text(call, 'context') === undefined ? {} : { context: text(call, 'context') }),
+const refine: CliCommand = {
+  noun: 'optimizations',
+  verb: 'refine',
+  arguments: '<run id>',
+  summary: 'Refines a result for its owner: the models vote again, with what is new or without.',
+  options: {
+    fact: { type: 'string', help: 'A fact that is other than the models took it to be' },
+    claim: { type: 'string', help: 'The claim that the fact is about, such as c3' },
+    instruction: { type: 'string', help: 'What to consider' },
+  },
+  async run(call) {
+    const { database } = call;
+    const request = parsed(RefineRequest, {
+      ...given(call, 'fact', 'changed_fact'),
+      ...given(call, 'claim', 'claim_id'),
+      ...given(call, 'instruction', 'instruction'),
     });
+    const runId = required(call, 0, 'The id of the run');
+    const state = await database.readState(runId);
+    if (state.stage === 'none') {
+      say('There is no run with this id');
+      return 1;
+    }
+    const { userId, refines } = state;
+    const rootId = refines?.root ?? runId;
+    const chain = await readChain(database.pool, rootId);
+    const id = refinementId(rootId, (chain?.refinements.length ?? 0) + 1);
+    const person = await findUser(database.pool, userId);
+    await using workers = await workersFor(database);
+    if (workers.own) say('No worker is running: this command works on its own.');
+    const commandId = uuidV5(id, 'create', randomUUID());
+    await refineRun(
+      { ...database, ...limitsFor(database, person?.subscription_tier ?? 'free') },
+      { userId, runId, id, commandId, fingerprint: commandId },
+      request,
+    );
+    return await show(call, id);
+  },
+};
+
+function given(call: CliCall, option: string, field: string): Record<string, string> {
+  const value = text(call, option);
+  return value === undefined ? {} : { [field]: value };
+}
+
+/** Watches a run until it ends and prints its result. */
+async function show(call: CliCall, runId: string): Promise<number> {
+  const { database } = call;
+  const begun = await database.readRun(runId);
+  const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
+  if (notice !== null) say(notice);
+  const ended = await watch(database, runId);
+  if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
+  else print(runMarkdown(ended));
+  return ended.status === 'completed' ? 0 : 1;
+}
+
+function requestOf(call: CliCall): CreateOptimizationRequest {
+  return parsed(CreateOptimizationRequest, {
+    challenge: required(call, 0, 'The question'),
+    strategy: text(call, 'strategy') ?? 'balanced',
+    ...given(call, 'type', 'challenge_type'),
+    ...given(call, 'context', 'context'),
+  });
+}
+
+/** @throws UsageError with a sentence for each argument that cannot be used */
+function parsed<Schema extends v.GenericSchema>(
+  schema: Schema,
+  fields: Record<string, string>,
+): v.InferOutput<Schema> {
+  try {
+    return parseInput(schema, fields);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const errors = error.extras.errors ?? [];
@@ -161,16 +224,19 @@ async function begin(
   );
   const created = await issue(database, runId, command, ['create'], 'http');
   await processRun(
-    {
-      ...database,
-      dailyCostLimitUsd: env.dailyCostLimitUsd,
-      monthlyLimitOf: async () => env.monthlyLimits[person.subscription_tier] ?? 0,
-    },
+    { ...database, ...limitsFor(database, person.subscription_tier) },
     person.id,
     runId,
     created.state,
   );
   return runId;
+}
+
+function limitsFor({ env }: Database, tier: Account['subscription_tier']) {
+  return {
+    dailyCostLimitUsd: env.dailyCostLimitUsd,
+    monthlyLimitOf: async () => env.monthlyLimits[tier] ?? 0,
+  };
 }
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────
@@ -303,4 +369,4 @@ async function freeUrl(): Promise<string> {
   return url;
 }
 
-export const runCommands: readonly CliCommand[] = [ask];
+export const runCommands: readonly CliCommand[] = [ask, refine];

@@ -17,6 +17,7 @@ import { startStaleHints } from '#services/live/stale.ts';
 import { startTextFeed } from '#services/live/text-feed.ts';
 import { runFacts } from '#services/optimizations/reading/facts.ts';
 import { listRuns } from '#services/optimizations/reading/list.ts';
+import { withChain } from '#services/optimizations/refinement/ground.ts';
 import { createReadRun, withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { withTicks } from '#services/optimizations/reading/next-steps.ts';
@@ -31,7 +32,7 @@ const runPrefix = 'optimization-';
 /** The live view of one API process: its listener, its hub and its snapshots. */
 export async function openLiveView(
   { env, log, resources }: ProcessContext,
-  { url, pool, sealer, clock }: Core,
+  { url, pool, sealer, clock, registry }: Core,
 ): Promise<Omit<StreamDependencies, 'rateLimits'>> {
   const listener = startListening({
     url,
@@ -92,11 +93,7 @@ export async function openLiveView(
     });
     const run = watching === null ? null : await readRun(watching);
     const view = run && (await withProgress(client, run.view));
-    return {
-      balance,
-      runs: page.data,
-      ...(view ? { run: await withTicks(client, describeRun(view, clock())) } : {}),
-    };
+    return { balance, runs: page.data, view };
   };
   return {
     pool,
@@ -113,10 +110,19 @@ export async function openLiveView(
     drainedWithinMs: liveLimits.drainedWithinMs,
     clock,
     ownerOf: async (runId) => ownerOfRun(pool, runId),
-    snapshot: async (userId, watching) =>
-      readAsOfOneMoment(pool, ['credit_account', 'optimization_list'], async (client, cursor) => ({
+    async snapshot(userId, watching) {
+      const { cursor, view, ...lists } = await readAsOfOneMoment(
+        pool,
+        ['credit_account', 'optimization_list'],
+        async (client, at) => ({ cursor: at, ...(await snapshotIn(client, userId, watching)) }),
+      );
+      if (view === null) return { cursor, snapshot: lists };
+      // A provider is asked for its models, which must not hold the transaction open.
+      const run = await withChain({ pool, registry, sealer }, userId, view);
+      return {
         cursor,
-        snapshot: await snapshotIn(client, userId, watching),
-      })),
+        snapshot: { ...lists, run: await withTicks(pool, describeRun(run, clock())) },
+      };
+    },
   };
 }

@@ -19,6 +19,7 @@ import { TextErased } from './prompts/prepared-call.ts';
 import type { CheckedCall, PreparedCall } from './prompts/prepared-call.ts';
 import { readReply } from './prompts/read-reply.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
+import { keyOf } from './run/key.ts';
 import { timeLeft } from './run/deadlines.ts';
 import { streamOf } from './run/events.ts';
 import type { CalledModel, CostSource, Slot } from './run/events.ts';
@@ -151,7 +152,10 @@ async function askedOf(
 ): Promise<{ prepared: PreparedCall; mac: string } | null> {
   try {
     const prepared = prepareCall(run, slot, attempt);
-    return { prepared, mac: await sealer.mac(run.runId, promptText(prepared.request)) };
+    return {
+      prepared,
+      mac: await sealer.mac(keyOf(run.runId, run.state), promptText(prepared.request)),
+    };
   } catch (error) {
     if (isErased(error)) return null;
     throw error;
@@ -231,7 +235,7 @@ async function streamReply(
   const { slot, attempt } = call;
   const live = dependencies.liveText.begin(
     { runId: run.runId, slot, attempt, userId: state.userId },
-    run.runId,
+    keyOf(run.runId, state),
   );
   const readable = createReadable();
   let characters = 0;
@@ -267,7 +271,8 @@ async function sealed(
   { outcome, repaired, texts, ledger, title }: CheckedCall,
 ): Promise<CallResult> {
   const stream = streamOf(run.runId);
-  const seal = (field: string, text: string) => sealer.seal(run.runId, { stream, field }, text);
+  const keyId = keyOf(run.runId, run.state);
+  const seal = (field: string, text: string) => sealer.seal(keyId, { stream, field }, text);
   return {
     ok: true,
     outcome,

@@ -14,7 +14,7 @@ import { streamOf } from './run/events.ts';
 import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
-import { everyModel } from './run/slots.ts';
+import { askedSeats, everyModel } from './run/slots.ts';
 import type { RunState } from './run/state.ts';
 
 /**
@@ -77,7 +77,9 @@ export async function processRun(
       members: { outcome: state.outcome },
     });
   if (state.stage !== 'draft') return;
-  const price = knownStrategy(dependencies.catalogue, state.strategy).credits;
+  const price = state.refines
+    ? state.price
+    : knownStrategy(dependencies.catalogue, state.strategy).credits;
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       'price-changed',
@@ -87,7 +89,7 @@ export async function processRun(
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
   await refuseLongWait(dependencies.pool, state);
-  await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
+  if (state.price > 0) await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
   await startRun(dependencies, runId, state, 'http');
 }
 
@@ -103,7 +105,7 @@ export async function startRun(
 ): Promise<RunState> {
   const seatable =
     !('seats' in state) ||
-    everyModel(state).every(
+    everyModel({ ...state, seats: askedSeats(state) }).every(
       ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
     );
   const waitMs = await readWait(dependencies.pool, state);
@@ -128,7 +130,8 @@ export async function startRefusal(
   credits: number,
 ): Promise<Problem | null> {
   const asked = await priceOfRun(dependencies, userId, credits);
-  return asked instanceof Problem ? asked : dependencies.ledger.refusal(asked);
+  if (asked instanceof Problem) return asked;
+  return credits === 0 ? null : dependencies.ledger.refusal(asked);
 }
 
 /**
@@ -192,7 +195,10 @@ export async function settleRun(
   if (state.stage !== 'settling' && state.stage !== 'closed') return;
   const { userId, conclusion } = state;
   const { settlement } = conclusion;
-  const figures = await dependencies.ledger.settle({ userId, runId, settlement, actor });
+  const figures =
+    settlement.kind === 'nothing'
+      ? { captured: 0, refunded: 0, creditsVersion: 0 }
+      : await dependencies.ledger.settle({ userId, runId, settlement, actor });
   if (state.stage === 'closed') return;
   await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
 }

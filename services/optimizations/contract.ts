@@ -2,12 +2,21 @@ import * as v from 'valibot';
 import { IdText, Pagination, Time, visible, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
-import { seatRoles, strategyIds } from '#services/models/strategy-list.ts';
+import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
 import { checkLimits } from '#services/optimizations/check/questions.ts';
 import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
+import {
+  ChallengeType,
+  OptimizationSummary,
+  Refinable,
+  RunId,
+  RunStatus,
+  runStatuses,
+  StrategyId,
+} from './summary-contract.ts';
 
-export { challengeTypes };
+export { challengeTypes, ChallengeType, OptimizationSummary, Refinable, RunStatus, StrategyId };
 
 /**
  * Requests and replies of the optimization calls (`spec` names kept, new fields snake_case). Units:
@@ -28,6 +37,7 @@ export const optimizationLimits = {
   /** Of a request that holds the texts of files. */
   bodyBytes: 400_000,
   title: 120,
+  refinement: 1000,
   search: 200,
   /** A search opens the texts of so many runs, the newest. */
   searchedRuns: 1000,
@@ -37,7 +47,6 @@ export const optimizationLimits = {
 
 const filesTextInWords = optimizationLimits.filesText.toLocaleString('en-US');
 
-const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
 const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
 const SeatId = v.pipe(
   v.string(),
@@ -61,13 +70,6 @@ const BonusRuns = v.pipe(
 const AsOf = v.pipe(
   Time,
   v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
-);
-
-export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
-
-export const StrategyId = v.pipe(
-  v.picklist(strategyIds, 'Choose one of the listed strategies'),
-  v.description('The id of a strategy; `GET /optimizations/strategies` describes each'),
 );
 
 /** A list of short texts; those that are empty are left out. */
@@ -275,8 +277,6 @@ export type ReadFileReply = v.InferOutput<typeof ReadFileReply>;
 
 export const runSorts = ['newest', 'oldest', 'credits'] as const;
 export type RunSort = (typeof runSorts)[number];
-
-const runStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 
 /** `GET /optimizations`: which runs, in which order, and which page of them. */
 export const RunsQuery = v.strictObject({
@@ -557,9 +557,6 @@ export const StrategiesQuery = v.strictObject({
 const Panel = v.object(PanelEntries);
 export type PanelFacts = v.InferOutput<typeof Panel>;
 
-export const RunStatus = v.picklist(runStatuses);
-export type RunStatus = v.InferOutput<typeof RunStatus>;
-
 export const ProgressStep = v.picklist([
   'initializing',
   'querying_models',
@@ -626,68 +623,13 @@ const SeatProgress = v.object({
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 
-const Credits = v.object({
-  price: v.pipe(
-    v.number(),
-    v.description('Credits that are held when it starts; no more is charged'),
-  ),
-  reserved: v.pipe(v.number(), v.description('Credits that are held for it now')),
-  charged: v.pipe(
-    v.nullable(v.number()),
-    v.description('Credits that it cost in the end; null until it is settled'),
-  ),
-  refunded: v.pipe(
-    v.nullable(v.number()),
-    v.description('Credits that were given back of what had been taken; null until it is settled'),
-  ),
-  settlement: v.pipe(
-    v.picklist(['none', 'held', 'pending', 'settled']),
-    v.description(
-      '`none` before it starts, and when it was cancelled before; `held` while it runs, `pending` once it ended and its charge is not taken yet',
-    ),
-  ),
-});
-
-/** What lists show of a run. */
-export const OptimizationSummary = v.object({
-  id: RunId,
-  title: v.string(),
-  description: v.pipe(v.string(), v.description('The first 200 characters of the question')),
-  status: RunStatus,
-  strategy: StrategyId,
-  challenge_type: ChallengeType,
-  progress: v.pipe(v.number(), v.description('0–100, whole; 100 only at the end')),
-  agreement_score: v.pipe(
-    v.nullable(v.number()),
-    v.description(
-      '0–100, whole: how far the models agree; null until it is scored, and when it could not be',
-    ),
-  ),
-  confidence_score: v.pipe(
-    v.nullable(v.number()),
-    v.description(
-      '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
-    ),
-  ),
-  cost: v.pipe(
-    v.nullable(v.number()),
-    v.description('USD that the models have cost; null while unknown'),
-  ),
-  cost_is_minimum: v.pipe(
-    v.boolean(),
-    v.description('A call whose cost is unknown is not in `cost`'),
-  ),
-  credits: Credits,
-  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
-  simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
-  created_at: Time,
-  createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
-  ended_at: v.nullable(Time),
-});
-export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
-
 export const OptimizationList = v.object({
-  data: v.array(OptimizationSummary),
+  data: v.array(
+    v.object({
+      ...OptimizationSummary.entries,
+      refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+    }),
+  ),
   pagination: Pagination,
 });
 export type OptimizationList = v.InferOutput<typeof OptimizationList>;
@@ -945,6 +887,12 @@ export const RunResult = v.object({
     v.array(OptionSide),
     v.description('The options side by side, where none was chosen; else empty'),
   ),
+  changed: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'What a refinement changes in the result before it; null in any other run, and when no recommendation passed its checks',
+    ),
+  ),
   sections: v.array(v.object({ heading: v.string(), blocks: v.array(Cited) })),
   next_steps: v.array(NextStep),
   dissent: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
@@ -961,6 +909,54 @@ export const RunResult = v.object({
   ),
 });
 export type RunResult = v.InferOutput<typeof RunResult>;
+
+const Given = (description: string) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.nonEmpty('Write what is new, or leave it out'),
+      v.maxLength(
+        optimizationLimits.refinement,
+        `At most ${optimizationLimits.refinement} characters`,
+      ),
+      inReadingOrder,
+      v.nonEmpty('Write what is new, or leave it out'),
+      v.description(description),
+    ),
+  );
+
+/** `POST /optimizations/{id}/refine`. */
+export const RefineRequest = v.strictObject({
+  instruction: Given('What to consider, such as another goal or limit'),
+  changed_fact: Given(
+    'A fact that is other than the models took it to be; not together with an instruction',
+  ),
+  claim_id: v.optional(v.pipe(ClaimId, v.description('The claim that `changed_fact` is about'))),
+});
+export type RefineRequest = v.InferOutput<typeof RefineRequest>;
+
+const Refinement = v.object({
+  root_id: v.pipe(RunId, v.description('The run that is no refinement')),
+  previous_id: v.pipe(RunId, v.description('The run whose result it starts from')),
+  number: v.pipe(v.number(), v.description('From 1 among the refinements of the root')),
+  included: v.pipe(v.boolean(), v.description("The root's price covers it")),
+  about: v.pipe(
+    v.picklist(['instruction', 'fact', 'contested']),
+    v.description('What it was asked with; `contested`: nothing new, a second vote alone'),
+  ),
+  text: v.pipe(v.nullable(v.string()), v.description('The instruction or the changed fact')),
+  claim_id: v.pipe(v.nullable(ClaimId), v.description('The claim that the changed fact is about')),
+  claim_ids: v.pipe(v.array(ClaimId), v.description('The claims that are voted on again')),
+  given_before: v.pipe(
+    v.array(v.string()),
+    v.description('Instructions and facts of the refinements that it builds on, oldest first'),
+  ),
+  decision_before: v.pipe(
+    v.nullable(v.string()),
+    v.description('The decision of the result that it starts from'),
+  ),
+});
 
 /** A completed run in which a model that was paid for has no answer; null for any other. */
 const Degraded = v.object({
@@ -1008,6 +1004,17 @@ export const Optimization = v.object({
       v.description('Names of the models, in the order of their seats'),
     ),
   }),
+  refines: v.pipe(v.nullable(Refinement), v.description('Null for a run that refines no other')),
+  refinements: v.pipe(
+    v.array(OptimizationSummary),
+    v.description(
+      'All refinements of this run, or of the run that this one refines; the first one first',
+    ),
+  ),
+  refinable: v.pipe(
+    v.nullable(Refinable),
+    v.description('Whether and at what price it can be refined now; null until it has completed'),
+  ),
   insights_count: v.pipe(
     v.number(),
     v.description('Points of agreement, of disagreement and of uncertainty together'),
@@ -1089,7 +1096,7 @@ export const optimizationEndpoints = {
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
     description:
-      'A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
+      'Refinements are not among them: `refinements` says how many a run has, and the run itself lists them. A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
     access: 'person',
     query: RunsQuery,
     isConditional: true,
@@ -1129,7 +1136,7 @@ export const optimizationEndpoints = {
   'DELETE /optimizations/{id}': {
     summary: 'Delete an ended run or a draft',
     description:
-      'Hides the run; its texts are erased 30 days later. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
+      'Hides the run and its refinements; their texts are erased 30 days later. A refinement is not deleted alone: 409 `part-of-run`. While one is in progress, its run is refused with 409 `running`. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
@@ -1164,6 +1171,17 @@ export const optimizationEndpoints = {
     status: 202,
     reply: Optimization,
     refuses: [402, 403, 409, 503],
+    idempotencyKey: 'optional',
+  },
+  'POST /optimizations/{id}/refine': {
+    summary: 'Refine a result',
+    description:
+      "Begins a new run that votes again on the decision and on at most 10 claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. `refinable` of the run says beforehand whether it is possible, and the price; 409 `not-refinable` says why not. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.",
+    access: 'person',
+    body: RefineRequest,
+    status: 201,
+    reply: Optimization,
+    refuses: [402, 403, 404, 409, 503],
     idempotencyKey: 'optional',
   },
   'POST /optimizations/{id}/cancel': {

@@ -218,7 +218,11 @@ function scheduleOf(
     minFamilies: panel.minFamilies,
     typicalSeconds: panel.typicalSeconds,
     strongest: strongestSeat(panel),
-    prices: pricesOf(catalogue, panel, now),
+    prices: pricesFrom(
+      catalogue,
+      everyModel(panel).map(({ offer }) => offer.model),
+      now,
+    ),
     maxOutputTokens: panel.strategy.maxOutputTokens,
     ...(Object.keys(numCtx).length === 0 ? {} : { numCtx }),
     ...(Object.keys(lanes).length === 0 ? {} : { lanes }),
@@ -235,15 +239,15 @@ function scheduleOf(
 }
 
 /** All rows that a call of the run can start under: it may start for a day, and then has its time. */
-function pricesOf(
-  { modelOf }: Catalogue,
-  panel: Panel,
+export function pricesFrom(
+  { modelOf }: Pick<Catalogue, 'modelOf'>,
+  models: readonly string[],
   now: number,
 ): Record<string, readonly PriceRow[]> {
   const from = new Date(now).toISOString();
   const to = new Date(now + priceHoldsMs + longestRunMs).toISOString();
   return Object.fromEntries(
-    [...new Set(everyModel(panel).map(({ offer }) => offer.model))].map((model) => [
+    [...new Set(models)].map((model) => [
       model,
       rowsBetween(modelOf(model)?.prices ?? [], from, to),
     ]),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ModelRegistry } from '#services/models/registry.ts';
+import { readChain } from '#projections/optimization-list.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -11,9 +11,11 @@ import type { Sealer } from '#services/platform/seal.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';
 import { cancelRun, creditRefusal, isoNow, processRun } from './commands.ts';
-import type { StartDependencies } from './commands.ts';
 import { optimizationEndpoints, promptCharacters } from './contract.ts';
 import type { CheckRequest, Optimization } from './contract.ts';
+import { refinementId, refineRun } from './refinement/begin.ts';
+import type { RefineDependencies } from './refinement/begin.ts';
+import { withChain } from './refinement/ground.ts';
 import { cheapestPrice, createCommand, describeStrategies, estimate } from './create.ts';
 import type { CreateDependencies } from './create.ts';
 import type { FileReader } from './files/reader.ts';
@@ -22,8 +24,9 @@ import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
 import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
 import { withProgress } from './reading/read-run.ts';
-import type { OpenRun, ReadRun, ReadState } from './reading/read-run.ts';
+import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
+import { keyOf } from './run/key.ts';
 import { streamOf } from './run/events.ts';
 import type { OptimizationEvent } from './run/events.ts';
 import { optimization } from './run/optimization.ts';
@@ -35,13 +38,9 @@ import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = CreateDependencies &
   CheckDependencies &
-  StartDependencies & {
-    registry: Pick<ModelRegistry, 'provider'>;
-    readRun: ReadRun;
-    readState: ReadState;
+  RefineDependencies & {
     /** Counts a run for the recipe that it was begun from. */
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
-    sealer: Sealer;
     rateLimits: RateLimits;
     files: FileReader;
   };
@@ -113,8 +112,9 @@ export function optimizationRoutes(
       },
       'GET /optimizations/{id}': async ({ userId, path }) => {
         await ownRun(dependencies, userId, path.id);
-        const run = await openRun(dependencies, path.id);
-        return withTicks(pool, describeRun(await withProgress(pool, run.view), clock()));
+        const { view } = await openRun(dependencies, path.id);
+        const shown = await withChain(dependencies, userId, await withProgress(pool, view));
+        return withTicks(pool, describeRun(shown, clock()));
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);
@@ -124,8 +124,12 @@ export function optimizationRoutes(
           texts,
           work: async () => {
             await takeTurn(userId);
-            const title = await sealedTitle(sealer, runId, body.title);
-            const { view } = await openRun(dependencies, runId, () => titleAlone);
+            const { state, view } = await openRun(dependencies, runId, () => titleAlone);
+            const title = await sealedTitle(
+              sealer,
+              { runId, keyId: keyOf(runId, state) },
+              body.title,
+            );
             const same = view.title === body.title;
             await ask(dependencies, userId, runId, { type: 'Rename', title, same });
             return detail(dependencies, runId);
@@ -133,12 +137,13 @@ export function optimizationRoutes(
         };
       },
       'DELETE /optimizations/{id}': async ({ userId, path }) => {
-        await ownRun(dependencies, userId, path.id, 'hidden too');
+        const state = await ownRun(dependencies, userId, path.id, 'hidden too');
         const runId = path.id;
         return {
           newResourceId: () => runId,
           work: async () => {
             await takeTurn(userId);
+            if (state.hiddenAt === null) await refuseDeletion(dependencies, runId, state);
             await ask(dependencies, userId, runId, { type: 'Hide', now: isoNow(dependencies) });
             return { id: runId, deleted: true };
           },
@@ -180,6 +185,26 @@ export function optimizationRoutes(
             else await takeTurn(userId);
             await processRun(dependencies, userId, runId, state);
             return detail(dependencies, runId);
+          },
+        };
+      },
+      'POST /optimizations/{id}/refine': async ({ userId, path, body, context }) => {
+        const { refines } = await ownRun(dependencies, userId, path.id);
+        const rootId = refines?.root ?? path.id;
+        const chain = await readChain(pool, rootId);
+        const number = (chain?.refinements.length ?? 0) + 1;
+        return {
+          newResourceId: () => refinementId(rootId, number),
+          remake: async (id) => detail(dependencies, id),
+          work: async ({ resourceId: id, ...attempt }) => {
+            await rateLimits.take('runs', userId, { userId });
+            // Two calls without a key are two refinements, although their id would be the same.
+            const command =
+              context.req.header('idempotency-key') === undefined
+                ? { commandId: randomUUID(), fingerprint: id }
+                : attempt;
+            await refineRun(dependencies, { userId, runId: path.id, id, ...command }, body);
+            return detail(dependencies, id);
           },
         };
       },
@@ -240,9 +265,13 @@ async function ask(
   );
 }
 
-async function sealedTitle(sealer: Sealer, runId: string, title: string): Promise<string> {
+async function sealedTitle(
+  sealer: Sealer,
+  { runId, keyId }: { runId: string; keyId: string },
+  title: string,
+): Promise<string> {
   try {
-    return await sealer.seal(runId, { stream: streamOf(runId), field: 'title' }, title);
+    return await sealer.seal(keyId, { stream: streamOf(runId), field: 'title' }, title);
   } catch (error) {
     if (error instanceof ErasedKeyError) throw noSuchRun();
     throw error;
@@ -258,18 +287,42 @@ async function ownRun(
 ): Promise<Known> {
   const state = idPattern('opt').test(runId) ? await readState(runId) : initialState();
   if (state.stage === 'none' || state.userId !== userId) throw noSuchRun();
-  if (state.hiddenAt !== null && which === 'shown') throw noSuchRun();
+  if (which === 'hidden too') return state;
+  // A refinement is deleted and restored with its root.
+  const root = state.refines ? await readState(state.refines.root) : state;
+  if (state.hiddenAt !== null || !('hiddenAt' in root) || root.hiddenAt !== null) throw noSuchRun();
   return state;
+}
+
+/** @throws Problem 409 `part-of-run`, or `running` for a run with a refinement in progress */
+async function refuseDeletion(
+  { pool }: Pick<OptimizationRouteDependencies, 'pool'>,
+  runId: string,
+  { refines }: Known,
+): Promise<void> {
+  if (refines)
+    throw new Problem(
+      'part-of-run',
+      'A refinement is deleted together with the run that it refines.',
+    );
+  const chain = await readChain(pool, runId);
+  if (chain?.refinements.some(({ status }) => status === 'pending' || status === 'processing'))
+    throw new Problem('running', 'A refinement of this run has not ended; cancel it first.');
 }
 
 const noSuchRun = () => notFound('Failed to get optimization');
 
 async function detail(
-  dependencies: Pick<OptimizationRouteDependencies, 'readRun' | 'clock' | 'pool'>,
+  dependencies: Pick<
+    OptimizationRouteDependencies,
+    'readRun' | 'clock' | 'pool' | 'registry' | 'sealer'
+  >,
   runId: string,
 ): Promise<Optimization> {
-  const { view } = await openRun(dependencies, runId);
-  return withTicks(dependencies.pool, describeRun(view, dependencies.clock()));
+  const { state, view } = await openRun(dependencies, runId);
+  if (state.stage === 'none') throw noSuchRun();
+  const shown = await withChain(dependencies, state.userId, view);
+  return withTicks(dependencies.pool, describeRun(shown, dependencies.clock()));
 }
 
 async function openRun(

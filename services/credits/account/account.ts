@@ -1,4 +1,4 @@
-import type { Settlement } from '#services/optimizations/run/events.ts';
+import type { Charge } from '#services/optimizations/run/events.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { evolve, initialState } from './state.ts';
@@ -52,7 +52,7 @@ export type CreditCommand =
       /** Runs a month that bonus credits may pay for; −1 is unlimited. */
       limit: number;
     }
-  | { type: 'Settle'; runId: string; settlement: Settlement }
+  | { type: 'Settle'; runId: string; settlement: Charge }
   | {
       type: 'SetClawback';
       lotId: string;

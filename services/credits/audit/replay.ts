@@ -1,4 +1,4 @@
-import type { Settlement } from '#services/optimizations/run/events.ts';
+import type { Charge, Settlement } from '#services/optimizations/run/events.ts';
 import { evolve, initialState } from '#services/credits/account/state.ts';
 import { unpaidClawbacks } from '#services/credits/account/clawbacks.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
@@ -187,7 +187,7 @@ export function settlementDifferences(
 }
 
 /** The settlement that one capture or release records, with what was returned for the same run. */
-function settlementAt(recorded: readonly RecordedCreditEvent[], index: number): Settlement {
+function settlementAt(recorded: readonly RecordedCreditEvent[], index: number): Charge {
   const event = recorded[index]?.event;
   if (event?.type !== 'CreditsCaptured') return { kind: 'release' };
   const { runId, credits } = event.data;
@@ -202,9 +202,14 @@ function settlementAt(recorded: readonly RecordedCreditEvent[], index: number): 
 }
 
 function figures(settlement: Settlement): string {
-  return settlement.kind === 'release'
-    ? 'release'
-    : `capture ${settlement.capture}, refund ${settlement.refund}`;
+  switch (settlement.kind) {
+    case 'nothing':
+      return 'no hold';
+    case 'release':
+      return 'release';
+    case 'capture':
+      return `capture ${settlement.capture}, refund ${settlement.refund}`;
+  }
 }
 
 /** Throws when the log holds a type that this version does not know. */

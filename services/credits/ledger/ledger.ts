@@ -24,7 +24,7 @@ import {
   reserveCommandId,
   settleCommandId,
 } from '#services/credits/command-ids.ts';
-import type { Settlement } from '#services/optimizations/run/events.ts';
+import type { Charge } from '#services/optimizations/run/events.ts';
 import { AppendError, readState } from '#services/platform/command.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
 import { notFound } from '#services/platform/http/http.ts';
@@ -56,7 +56,7 @@ export type Ledger = {
   settle(settled: {
     userId: string;
     runId: string;
-    settlement: Settlement;
+    settlement: Charge;
     actor: string;
   }): Promise<{ captured: number; refunded: number; creditsVersion: number }>;
 

@@ -23,6 +23,7 @@ export type SettlementInput = {
  * captured and part of it returned in the same append. The result is stored in `RunConcluded`, and
  * the ledger follows that; nothing computes it a second time.
  *
+ * - A price of 0: nothing, because nothing is held.
  * - No model was called, or the run failed without any answer: released. Unusable answers count as
  *   answers here, because they were written and streamed.
  * - Completed, whatever the heading: the missing seats' share comes back, at least a quarter when no
@@ -36,6 +37,7 @@ export function settlement(input: SettlementInput): Settlement {
   requireWholeNumbers(input);
   const { price, outcome, callsStarted, missing, seats, answeredUnusable } = input;
   const answeredNothing = outcome === 'failed' && missing === seats && !answeredUnusable;
+  if (price === 0) return { kind: 'nothing' };
   if (callsStarted === 0 || outcome === 'not_started' || answeredNothing)
     return { kind: 'release' };
   const half = dividedUp(price, 2);

@@ -1,5 +1,4 @@
-import { findsInjection, scrubOf } from './scrub.ts';
-import type { Scrub } from './scrub.ts';
+import { findsInjection } from './scrub.ts';
 import type { Ballot, ReviewNotes, Slot } from '#services/optimizations/run/events.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import { expectedReplyCharacters, ledgerPrompt, opinionPrompt, reviewPrompt } from './prompts.ts';
@@ -8,15 +7,17 @@ import { checkLedger, checkReview, sharedNotes, opinionText } from './reply-chec
 import { checked, seedOf, TextErased } from './prepared-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { parseReply } from './reply-schemas.ts';
+import { scrubFor, secondVoteCall } from './second-vote.ts';
 import { draftCall, verifyCall } from './synthesis-calls.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import { isOpen } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { questionFields } from '#services/optimizations/reading/view.ts';
 import type { FieldsOf } from '#services/optimizations/reading/view.ts';
 import { passagesOf } from '#services/optimizations/files/passages.ts';
 import { reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, seededOrder } from '#services/platform/seeded.ts';
-import { everyModel, parseSlot } from '#services/optimizations/run/slots.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
 import type { SlotParts } from '#services/optimizations/run/slots.ts';
 import {
   claimText,
@@ -35,7 +36,9 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
       case 'ClaimsFixed':
         return ['review', 'draft', 'verify'].includes(asked.kind) ? ['ledger'] : [];
       case 'CallSucceeded':
-        return fieldsOfReply(asked, parseSlot(event.data.slot), state);
+        return isOpen(state)
+          ? fieldsOfReply(asked, parseSlot(event.data.slot), state)
+          : fieldsOfBase(asked, parseSlot(event.data.slot));
       default:
         return [];
     }
@@ -45,8 +48,8 @@ export function fieldsOfPrompt(slot: Slot): (state: RunState) => FieldsOf {
 const fieldsOfQuestion: Readonly<Record<SlotParts['kind'], readonly string[]>> = {
   opinion: questionFields,
   claims: questionFields.filter((field) => field !== 'files'),
-  review: questionFields,
-  draft: questionFields,
+  review: [...questionFields, 'instruction'],
+  draft: [...questionFields, 'instruction'],
   verify: ['files'],
 };
 
@@ -74,6 +77,14 @@ function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): rea
   return isRead ? ['reply'] : [];
 }
 
+/** Of a run that has ended, whose result a refinement starts from. */
+function fieldsOfBase({ kind: asked }: SlotParts, { kind }: SlotParts): readonly string[] {
+  if (kind === 'review') return asked === 'review' || asked === 'draft' ? ['notes'] : [];
+  if (asked !== 'draft') return [];
+  if (kind === 'opinion') return ['reply', 'shown'];
+  return kind === 'draft' ? ['reply'] : [];
+}
+
 /** The seats that a reviewer reads, in the order of the design. */
 function answersFor(state: RunState, reviewer: string): readonly string[] {
   if (!('order' in state)) throw new RangeError('No reviews before the opinions have closed');
@@ -94,7 +105,9 @@ export function prepareCall(run: OpenRun, slot: Slot, attempt: number): Prepared
     case 'claims':
       return ledgerCall(run, questionOf(run), slot, delimiter);
     case 'review':
-      return reviewCall(run, questionOf(run), parts.seat, delimiter);
+      return run.view.refines === null
+        ? reviewCall(run, questionOf(run), parts.seat, delimiter)
+        : secondVoteCall(run, questionOf(run), parts.seat, delimiter);
     case 'draft':
       return draftCall(run, questionOf(run), parts.round, delimiter);
     case 'verify':
@@ -299,11 +312,6 @@ function reviewCall(
       });
     },
   };
-}
-
-function scrubFor({ state }: OpenRun): Scrub {
-  if (!('schedule' in state)) throw new RangeError('The run has not been created');
-  return scrubOf(everyModel(state));
 }
 
 function countBySeat(flaws: readonly { seat: string }[]): Record<string, number> {

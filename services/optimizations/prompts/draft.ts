@@ -15,6 +15,8 @@ export type DraftSources = {
   optionId: string;
   /** Each needs one reply. */
   flawIds: readonly string[];
+  /** Whether the draft refines an earlier result, and has to say what it changes. */
+  refines?: boolean;
   /** The person's texts, and all others that a number may come from: files, claims, answers. */
   question: readonly string[];
   corpus: readonly string[];
@@ -27,7 +29,8 @@ export type DraftCheckName =
   | 'consensus_coverage'
   | 'disagreement_coverage'
   | 'citations'
-  | 'numbers';
+  | 'numbers'
+  | 'changed';
 
 export type DraftCheckResult = {
   /** Every cited claim exists. */
@@ -88,6 +91,10 @@ export function checkDraft(draft: WrittenDraft, sources: DraftSources): DraftChe
   if (unknownNumbers.length > 0)
     complaints.numbers = `Remove these numbers, which stand in no source: ${unknownNumbers.join(', ')}.`;
 
+  if (sources.refines === true && (draft.changed ?? '').length < leastChanged)
+    complaints.changed =
+      'Say in changed what is other than in the earlier decision, or that nothing is, and why.';
+
   const failed = checkNames.filter((name) => complaints[name] !== undefined);
   return {
     schema,
@@ -100,6 +107,9 @@ export function checkDraft(draft: WrittenDraft, sources: DraftSources): DraftChe
     complaints: failed.map((name) => complaints[name] ?? name),
   };
 }
+
+/** Characters of a sentence that says something. */
+const leastChanged = 20;
 
 const reply = { least: 20, most: 400 };
 
@@ -120,6 +130,7 @@ export function statementsOf(draft: WrittenDraft): Statement[] {
     ...draft.dissent.map((entry) => entry.text),
     ...draft.flaw_replies.map(({ text }) => text),
     ...draft.uncertainties,
+    draft.changed ?? '',
   ];
   const steps = draft.next_steps.flatMap(({ action, owner, measure, stop_if }) => [
     action,
@@ -141,6 +152,7 @@ const checkNames: readonly DraftCheckName[] = [
   'disagreement_coverage',
   'citations',
   'numbers',
+  'changed',
 ];
 
 function missing(wanted: readonly string[], present: ReadonlySet<string>): string[] {

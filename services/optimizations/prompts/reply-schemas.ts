@@ -207,6 +207,14 @@ export const reviewSchema = v.object({
   ),
 });
 
+export const secondVoteSchema = v.object({
+  votes: reviewSchema.entries.votes,
+  decision_vote: v.object({
+    option_id: reviewSchema.entries.decision_vote.entries.option_id,
+    reason: reviewSchema.entries.decision_vote.entries.reason,
+  }),
+});
+
 const claimIds = list(reference('A claim id.'), 12, 'The claims this rests on.');
 
 const cited = {
@@ -257,6 +265,12 @@ export const draftSchema = v.object({
     'Every disagreement and the minority view.',
   ),
   uncertainties: list(line(500, 'One open point.'), 10, 'What the question does not say.'),
+  changed: v.optional(
+    line(
+      600,
+      'Where an earlier decision was given: what is other than there and why, or that nothing is. Else empty.',
+    ),
+  ),
 });
 
 export const verificationSchema = v.object({
@@ -303,6 +317,7 @@ const schemas = {
   opinion: opinionSchema,
   claim_ledger: claimLedgerSchema,
   review: reviewSchema,
+  second_vote: secondVoteSchema,
   draft: draftSchema,
   verification: verificationSchema,
   question_check: questionCheckSchema,
@@ -313,6 +328,7 @@ export type ReplyName = keyof typeof schemas;
 export type Opinion = v.InferOutput<typeof opinionSchema>;
 export type ClaimLedger = v.InferOutput<typeof claimLedgerSchema>;
 export type Review = v.InferOutput<typeof reviewSchema>;
+export type SecondVoteReply = v.InferOutput<typeof secondVoteSchema>;
 export type Draft = v.InferOutput<typeof draftSchema>;
 export type Verification = v.InferOutput<typeof verificationSchema>;
 export type QuestionCheck = v.InferOutput<typeof questionCheckSchema>;
@@ -323,6 +339,7 @@ export const replyJsonSchemas: Readonly<Record<ReplyName, JsonSchema>> = {
   opinion: strictJsonSchema(opinionSchema),
   claim_ledger: strictJsonSchema(claimLedgerSchema),
   review: strictJsonSchema(reviewSchema),
+  second_vote: strictJsonSchema(secondVoteSchema),
   draft: strictJsonSchema(draftSchema),
   verification: strictJsonSchema(verificationSchema),
   question_check: strictJsonSchema(questionCheckSchema),

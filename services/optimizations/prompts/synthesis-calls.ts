@@ -16,6 +16,7 @@ import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import { labelsFor } from '#services/platform/seeded.ts';
 import { checkDraft } from './draft.ts';
 import type { DraftSources, WrittenDraft } from './draft.ts';
+import { givenTo } from './second-vote.ts';
 import { checked, seedOf, TextErased } from './prepared-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import {
@@ -66,6 +67,11 @@ export function draftCall(
       ...argumentsOf(run, scores, claimId),
     })),
     minority: minorityBrief(run, scores),
+    ...(run.view.refines === null
+      ? {}
+      : {
+          refines: { given: givenTo(run.view), decision: run.view.before?.decision ?? null },
+        }),
     complaints: lastDraft === null ? [] : complaintsAbout(run, lastDraft, sources, round - 1),
     lastDraft,
   };
@@ -141,12 +147,20 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       (id) =>
         minority !== undefined && view.ledger?.claims[id]?.authors.includes(minority) === true,
     ),
-    question: [asked.challenge, asked.context, ...asked.objectives, ...asked.constraints],
+    refines: view.refines !== null,
+    question: [
+      asked.challenge,
+      asked.context,
+      ...asked.objectives,
+      ...asked.constraints,
+      ...givenTo(view),
+    ],
     corpus: [
       ...view.files.map(({ text }) => text),
       ...claimIds.map((id) => claimText(view, id)),
       ...Object.keys(view.ledger?.options ?? {}).map((id) => optionText(view, id)),
       ...Object.values(run.shown),
+      view.before?.decision ?? '',
       // The writer answers these, so it may name their numbers.
       ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw)),
       ...disputedClaims(scores).flatMap((id) =>

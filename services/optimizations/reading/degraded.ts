@@ -7,7 +7,8 @@ import type { RunView } from './view.ts';
 export function describeDegraded(view: RunView, why: (seat: string) => string): Degraded | null {
   const { seats, conclusion, settled, schedule } = view;
   if (conclusion?.outcome !== 'completed' || settled === null) return null;
-  const out = new Set(view.missing.map(({ seat }) => seat));
+  const paid = view.refines ? view.silent : view.missing;
+  const out = new Set(paid.map(({ seat }) => seat));
   const missing = seats.filter(({ seat }) => out.has(seat));
   if (missing.length === 0) return null;
   return {

@@ -60,12 +60,20 @@ function votesFor(scores: Scores | null, option: string | null) {
 
 type Words = Pick<
   RunResult,
-  'decision' | 'sections' | 'next_steps' | 'dissent' | 'uncertainties' | 'verified' | 'seat'
+  | 'decision'
+  | 'changed'
+  | 'sections'
+  | 'next_steps'
+  | 'dissent'
+  | 'uncertainties'
+  | 'verified'
+  | 'seat'
 >;
 
 function written(view: RunView, draft: WrittenDraft | null): Words {
   return {
     decision: draft?.decision ?? erased,
+    changed: view.refines === null ? null : draft?.changed || erased,
     sections: draft?.sections ?? [],
     next_steps: (draft?.next_steps ?? []).map((step) => ({ ...step, done: false })),
     dissent: draft?.dissent ?? [],
@@ -77,7 +85,7 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
 
 /** The page of a run without a checked draft: the best answer for the option, or what is missing. */
 function putTogether(view: RunView, heading: Heading, option: string | null): Words {
-  const none = { next_steps: [], dissent: [], verified: 'none' as const };
+  const none = { changed: null, next_steps: [], dissent: [], verified: 'none' as const };
   if (heading === 'undecidable' || option === undecidableOption)
     return {
       ...none,
@@ -157,12 +165,13 @@ function objectionTo(
   return null;
 }
 
-/** The fact that a voter misses for one of its claims; else one that its best answer asks for. */
+/** The fact that its best answer asks for; else one that a voter misses for one of its claims. */
 function settles(view: RunView, scores: Scores, proposers: readonly string[]): string | null {
-  const missed = claimsOf(view, scores, proposers).map((claim) => missingFact(view, scores, claim));
   const best = scores.order.find((seat) => proposers.includes(seat));
   const asked = best === undefined ? undefined : opinionOf(view, best)?.missing_info[0];
-  return missed.find((fact) => fact !== null) ?? asked ?? null;
+  if (asked !== undefined) return asked;
+  const missed = claimsOf(view, scores, proposers).map((claim) => missingFact(view, scores, claim));
+  return missed.find((fact) => fact !== null) ?? null;
 }
 
 /** The claims of some answers, the disputed and the more important ones first. */

@@ -12,8 +12,13 @@ import type {
   SeatProgress,
   SeatStatus,
 } from '#services/optimizations/contract.ts';
-import type { Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
-import { draftSlot, opinionSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
+import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
+import {
+  answerSlot,
+  draftSlot,
+  opinionSlot,
+  reviewSlot,
+} from '#services/optimizations/run/slots.ts';
 import { describeDegraded } from './degraded.ts';
 import { acceptedDraft, describeResult } from './describe-result.ts';
 import {
@@ -43,6 +48,9 @@ export function describeRun(view: RunView, now: number): Optimization {
     stand_in: view.standIn,
     models: view.seats.map((seat) => describeSeat(view, seat)),
     metadata: { models: view.seats.map((seat) => seat.name) },
+    refines: describeRefinement(view),
+    refinements: [...view.refinements],
+    refinable: view.refinable,
     insights_count: bias
       ? bias.consensus_points.length +
         bias.disagreement_areas.length +
@@ -53,6 +61,23 @@ export function describeRun(view: RunView, now: number): Optimization {
     degraded: describeDegraded(view, (seat) => whyOut(view, seat)),
     ended_because: endReason(view),
     council: view,
+  };
+}
+
+function describeRefinement({ refines, before }: RunView): Optimization['refines'] {
+  if (refines === null) return null;
+  const { root, previous, number, included, about, claimId, claims, text } = refines;
+  return {
+    root_id: root,
+    previous_id: previous,
+    number,
+    included,
+    about,
+    text: about === 'contested' ? null : (text ?? erased),
+    claim_id: claimId,
+    claim_ids: [...claims],
+    given_before: [...(before?.given ?? [])],
+    decision_before: before?.decision ?? null,
   };
 }
 
@@ -83,6 +108,8 @@ export function summarize(view: RunView): OptimizationSummary {
     },
     simulated: simulated > 0,
     simulated_seats: simulated,
+    root_id: view.refines?.root ?? null,
+    refinement_number: view.refines?.number ?? null,
     created_at: view.createdAt,
     createdAt: view.createdAt,
     ended_at: view.endedAt,
@@ -134,7 +161,7 @@ function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
     step_details: stepDetails(view),
     estimated_completion: left === null || left <= 0 ? null : left,
     start_time: view.startedAt,
-    models_queried: view.seats.filter((seat) => view.calls[opinionSlot(seat.seat)]).length,
+    models_queried: view.seats.filter((seat) => view.calls[answerSlot(view, seat.seat)]).length,
     models_completed: answered(view),
     can_cancel: ['draft', 'opinions', 'claims', 'reviews'].includes(view.stage),
   };
@@ -150,7 +177,7 @@ function stepDetails(view: RunView): string {
     case 'claims':
       return 'Collecting the claims of all answers';
     case 'reviews':
-      return `${reviewed} of ${view.accepted?.length ?? view.seats.length} blind reviews are in`;
+      return `${reviewed} of ${view.accepted?.length ?? view.seats.length} ${view.refines ? 'votes' : 'blind reviews'} are in`;
     case 'scoring':
       return 'Comparing the reviews';
     case 'synthesis':
@@ -171,7 +198,7 @@ function stepDetails(view: RunView): string {
 }
 
 function answered(view: RunView): number {
-  return view.seats.filter((seat) => view.calls[opinionSlot(seat.seat)]?.outcome).length;
+  return view.seats.filter((seat) => view.calls[answerSlot(view, seat.seat)]?.outcome).length;
 }
 
 function isUnderway(view: RunView): boolean {
@@ -245,7 +272,12 @@ function currentDraft(view: RunView): CallView | undefined {
 }
 
 function isOut(view: RunView, seat: string): boolean {
-  return finalFailure(view, opinionSlot(seat)) !== null || isMissing(view, seat);
+  return finalFailure(view, answerSlot(view, seat)) !== null || isMissing(view, seat);
+}
+
+/** Of a refinement: its model has gone since the run that it refines. */
+function isNotOffered({ refines }: RunView, seat: string): boolean {
+  return refines?.notOffered.includes(seat) === true;
 }
 
 function isMissing(view: RunView, seat: string): boolean {
@@ -270,7 +302,7 @@ function finalFailure(view: RunView, slot: Slot): FailureClass | 'lost' | null {
  * The failure that a missing seat was about to retry when its stage closed; null when it was at work.
  */
 function lastFailure(view: RunView, seat: string): FailureClass | null {
-  const last = lastAttempt(view, opinionSlot(seat))?.attempt;
+  const last = lastAttempt(view, answerSlot(view, seat))?.attempt;
   return last?.status === 'failed' ? last.failure : null;
 }
 
@@ -319,18 +351,19 @@ export const repairWords: Readonly<Record<Repair, string>> = {
 
 function seatStatus(view: RunView, seat: string): SeatStatus {
   if (view.excluded?.seat === seat) return 'excluded';
-  const failure = finalFailure(view, opinionSlot(seat));
+  if (isNotOffered(view, seat)) return 'not_called';
+  const failure = finalFailure(view, answerSlot(view, seat));
   if (failure === 'refusal') return 'refused';
   if (failure === 'timeout') return 'timed_out';
   if (failure !== null) return 'failed';
   if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
   if (view.stage === 'closed' || view.stage === 'settling') {
-    const opinion = view.calls[opinionSlot(seat)];
-    return !opinion ? 'not_called' : opinion.outcome ? 'completed' : 'failed';
+    const answer = view.calls[answerSlot(view, seat)];
+    return !answer ? 'not_called' : answer.outcome ? 'completed' : 'failed';
   }
   const review = view.calls[reviewSlot(seat)];
   if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
-  const slot = review ? reviewSlot(seat) : opinionSlot(seat);
+  const slot = review ? reviewSlot(seat) : answerSlot(view, seat);
   const last = lastAttempt(view, slot)?.attempt;
   if (!last) return 'waiting';
   return last.status === 'failed' && !last.final ? 'retrying' : 'processing';
@@ -345,7 +378,7 @@ function seatReason(view: RunView, seat: string, status: SeatStatus): string | n
   if (status === 'retrying') {
     const last = lastAttempt(
       view,
-      view.calls[reviewSlot(seat)] ? reviewSlot(seat) : opinionSlot(seat),
+      view.calls[reviewSlot(seat)] ? reviewSlot(seat) : answerSlot(view, seat),
     );
     return `${retryingWords(last?.number ?? 1)}: ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
   }
@@ -354,7 +387,10 @@ function seatReason(view: RunView, seat: string, status: SeatStatus): string | n
 }
 
 function whyOut(view: RunView, seat: string): string {
-  return failureWords[finalFailure(view, opinionSlot(seat)) ?? lastFailure(view, seat) ?? 'late'];
+  if (isNotOffered(view, seat)) return failureWords.not_offered;
+  return failureWords[
+    finalFailure(view, answerSlot(view, seat)) ?? lastFailure(view, seat) ?? 'late'
+  ];
 }
 
 /** `attempts`: those that failed. From the second retry on it has its number. */
@@ -362,7 +398,7 @@ export function retryingWords(attempts: number): string {
   return attempts < 2 ? 'Retrying' : `Retrying (retry ${attempts})`;
 }
 
-export const failureWords: Readonly<Record<FailureClass | 'lost' | 'late', string>> = {
+export const failureWords: Readonly<Record<MissingSeat['why'], string>> = {
   rate_limited: 'The provider is limiting requests',
   timeout: 'No answer in time',
   conflict: 'The provider reported a conflict',
@@ -379,6 +415,7 @@ export const failureWords: Readonly<Record<FailureClass | 'lost' | 'late', strin
   aborted: 'The call was stopped',
   lost: 'The call was lost',
   late: 'No answer in time',
+  not_offered: 'This model is no longer offered',
 };
 
 /** Micro-dollars of the given slots; null before any call was priced. */
@@ -402,6 +439,7 @@ function isOver(view: RunView, attempt: AttemptView): boolean {
 function endReason(view: RunView): string | null {
   const reason = view.conclusion?.reason ?? null;
   if (reason === null) return null;
+  if (reason === 'reviews' && view.refines) return 'Too few models voted again.';
   const words = {
     quorum: 'Too few models gave an answer that could be used.',
     reviews: 'Too few models reviewed the answers.',
@@ -559,6 +597,7 @@ const processWords: Readonly<Record<string, string>> = {
   no_claim_ledger: 'The claims of the answers could not be merged.',
   seat_excluded: 'One answer was left out of the vote.',
   strongest_seat_missing: 'The strongest model of the panel is missing.',
+  votes_missing: 'Not every model voted again.',
 };
 
 const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;

@@ -5,8 +5,15 @@ import type { ExportPart, ExportRow } from '#services/platform/export.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { describeRun } from './describe.ts';
+import {
+  createReadRun,
+  foldRun,
+  occurredAt,
+  openTexts,
+  previousOf,
+  runEventOf,
+} from './read-run.ts';
 import { withTicks } from './next-steps.ts';
-import { foldRun, occurredAt, openTexts, runEventOf } from './read-run.ts';
 import type { EventTexts } from './view.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
@@ -29,6 +36,8 @@ const tables = {
     'files',
     'challenge_type',
     'strategy',
+    'root_id',
+    'refinement_number',
     'status',
     'price',
     'charged',
@@ -62,6 +71,8 @@ async function* runRows(
 ): AsyncGenerator<readonly [string, ExportRow]> {
   const { events } = await readStream(streamOf(runId));
   const texts = await Promise.all(events.map(async (event) => textsOf(sealer, event)));
+  const previous = previousOf(events[0]);
+  const base = previous === null ? null : await createReadRun({ readStream, sealer })(previous);
   const run = foldRun(
     runId,
     events.map((recorded, index) => ({
@@ -70,6 +81,7 @@ async function* runRows(
       at: occurredAt(recorded),
       texts: texts[index] ?? {},
     })),
+    base,
   );
   if (!run) return;
   const { view } = run;

@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import { newestRuns, readRunPage } from '#projections/optimization-list.ts';
-import type { RunChoice, RunRow } from '#projections/optimization-list.ts';
+import type { RootRow, RunChoice, RunRow } from '#projections/optimization-list.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
@@ -33,7 +33,12 @@ export async function listRuns(
     ? { rows: found.slice(offset, offset + limit), total: found.length }
     : await readRunPage(dependencies.pool, userId, { ...choice, offset, limit });
   return {
-    data: await Promise.all(rows.map((row) => describeRow(dependencies.sealer, row))),
+    data: await Promise.all(
+      rows.map(async (row) => ({
+        ...(await describeRow(dependencies.sealer, row)),
+        refinements: row.refinements,
+      })),
+    ),
     pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },
   };
 }
@@ -47,10 +52,10 @@ async function searchRuns(
   userId: string,
   choice: RunChoice & { sort: RunsQuery['sort'] },
   q: string,
-): Promise<RunRow[]> {
+): Promise<RootRow[]> {
   const words = plain(q).split(/\s+/);
   const rows = await newestRuns(pool, userId, { ...choice, most: optimizationLimits.searchedRuns });
-  const found: RunRow[] = [];
+  const found: RootRow[] = [];
   for (let at = 0; at < rows.length; at += openedAtOnce) {
     const some = rows.slice(at, at + openedAtOnce);
     const texts = await Promise.all(
@@ -86,7 +91,7 @@ async function readable(
   return found !== null && 'text' in found ? found.text : '';
 }
 
-async function describeRow(
+export async function describeRow(
   sealer: ListDependencies['sealer'],
   row: RunRow,
 ): Promise<OptimizationSummary> {
@@ -128,6 +133,8 @@ export function summaryOf(
     },
     simulated: row.simulated_seats > 0,
     simulated_seats: row.simulated_seats,
+    root_id: row.root_id,
+    refinement_number: row.refinement,
     created_at: row.created_at,
     createdAt: row.created_at,
     ended_at: row.ended_at,

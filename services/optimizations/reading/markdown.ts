@@ -19,6 +19,7 @@ export function runMarkdown(run: Optimization): string {
       : `Files: ${run.files.map(({ name }) => escapeMarkdown(name)).join(', ')}`,
     simulatedLines(run),
     degradedLines(run),
+    refinementLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
     ...answers(run),
     models(run),
@@ -50,6 +51,17 @@ function degradedLines({ degraded, credits }: Optimization): string {
   if (degraded === null) return '';
   const { title, sentences } = degradedWords(degraded, credits);
   return `**${title}.** ${escapeMarkdown(sentences.join(' '))}`;
+}
+
+/** What a refinement was given, and what that changed. */
+function refinementLines({ refines, result }: Optimization): string {
+  if (refines === null) return '';
+  const { text, number } = refines;
+  const changed = result?.changed ?? null;
+  return [
+    `*Refinement ${number}${text === null ? '' : `: ${escapeMarkdown(text)}`}*`,
+    ...(changed === null ? [] : [`**What changed:** ${escapeMarkdown(changed)}`]),
+  ].join('\n\n');
 }
 
 const statusWords: Readonly<Record<Optimization['status'], string>> = {

@@ -39,7 +39,11 @@ type Tick = { runId: string; step: number; userId: string; done: boolean; now: n
 export const draftsAlone: FieldsOf = (event) =>
   event.type === 'CallSucceeded' && event.data.outcome.kind === 'draft' ? ['reply'] : [];
 
-/** Once the texts of the run are erased, nothing is left to tick. */
+/** Once the texts of the run and of its refinements are erased, nothing is left to tick. */
 export async function forgetTicks(client: Queryable, runId: string): Promise<void> {
-  await client.query('delete from next_step_done where run_id = $1', [runId]);
+  await client.query(
+    `delete from next_step_done
+     where run_id in (select run_id from optimization_list where run_id = $1 or root_id = $1)`,
+    [runId],
+  );
 }

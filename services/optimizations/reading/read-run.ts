@@ -8,6 +8,7 @@ import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { standInFor } from '#services/sandbox/models/cases.ts';
+import { withBase } from '#services/optimizations/refinement/with-base.ts';
 import { applyPatch, beginView, fieldsOfView, patchOf, withStreamed } from './view.ts';
 import type { EventTexts, FieldsOf, RunPatch, RunView } from './view.ts';
 
@@ -40,8 +41,10 @@ export function createReadRun(options: {
   sealer: Pick<Sealer, 'open'>;
 }): ReadRun {
   const { readStream, sealer } = options;
-  return async (runId, choose = () => fieldsOfView) => {
+  const readRun: ReadRun = async (runId, choose = () => fieldsOfView) => {
     const { events } = await readStream(streamOf(runId));
+    const previous = previousOf(events[0]);
+    const base = previous === null ? null : await readRun(previous, choose);
     const fieldsOf = choose(events.map(runEventOf).reduce(evolve, initialState()));
     const lastTitle = titleIndex(events.map(runEventOf));
     const opened = await Promise.all(
@@ -57,8 +60,16 @@ export function createReadRun(options: {
         };
       }),
     );
-    return foldRun(runId, opened);
+    return foldRun(runId, opened, base);
   };
+  return readRun;
+}
+
+/** The run whose result a refinement starts from; null for any other run. */
+export function previousOf(first: RecordedEvent | undefined): string | null {
+  if (first === undefined) return null;
+  const event = runEventOf(first);
+  return event.type === 'OptimizationCreated' ? (event.data.refines?.previous ?? null) : null;
 }
 
 /** The event whose title the run has now. */
@@ -78,16 +89,25 @@ export type ReadRunEvent = {
   texts: EventTexts;
 };
 
-/** Null for a stream that has not begun. */
-export function foldRun(runId: string, events: readonly ReadRunEvent[]): OpenRun | null {
+/**
+ * Null for a stream that has not begun.
+ *
+ * @param base the run whose result a refinement starts from, which holds the texts that it speaks of
+ */
+export function foldRun(
+  runId: string,
+  events: readonly ReadRunEvent[],
+  base: OpenRun | null = null,
+): OpenRun | null {
   const [first, ...rest] = events;
   if (!first) return null;
+  const view = beginView(patchWithCase(runId, first));
   const begun: OpenRun = {
     runId,
     version: first.position,
     state: evolve(initialState(), first.event),
-    view: beginView(patchWithCase(runId, first)),
-    shown: {},
+    view: base === null ? view : withBase(view, base.view),
+    shown: base?.shown ?? {},
     labels: {},
   };
   return rest.reduce(nextRun, begun);

@@ -9,6 +9,7 @@ import type {
   LedgerTexts,
   MissingSeat,
   OptimizationEvent,
+  Refines,
   Repair,
   ReviewNotes,
   Schedule,
@@ -17,8 +18,10 @@ import type {
   SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
+import type { OptimizationSummary, Refinable } from '#services/optimizations/summary-contract.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import { mergedBallot } from '#services/optimizations/run/second-ballot.ts';
 import { reviewSlot } from '#services/optimizations/run/slots.ts';
 
 /**
@@ -119,6 +122,8 @@ export type RunView = {
   calls: Readonly<Record<Slot, CallView>>;
   accepted: readonly string[] | null;
   missing: readonly MissingSeat[];
+  /** Seats that did not review, or, in a refinement, did not vote again. */
+  silent: readonly MissingSeat[];
   ledger: {
     source: 'extractor' | 'second_extractor' | 'fallback';
     scored: boolean;
@@ -134,7 +139,32 @@ export type RunView = {
   conclusion: Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'] | null;
   settled: { captured: number; refunded: number } | null;
   hidden: boolean;
+  /** What is new in a refinement; null in any other run. */
+  refines: RefinesView | null;
+  /** What stood before a refinement; null in any other run, and in the patches of one. */
+  before: BeforeView | null;
+  /** Of the root that this run is or belongs to; server only, as of the time of reading. */
+  refinements: readonly OptimizationSummary[];
+  /** Null until the run has completed; server only. */
+  refinable: Refinable | null;
 };
+
+export type RefinesView = Omit<Refines, 'before' | 'claimId'> & {
+  claimId: string | null;
+  /** The instruction or the changed fact; null without one. */
+  text: string | null;
+};
+
+export type BeforeView = {
+  /** By seat: the review with every vote that was given again before. */
+  reviews: Readonly<Record<string, ReviewView>>;
+  /** The earlier refinements' facts and instructions, oldest first. */
+  given: readonly string[];
+  /** The decision that the result before announced; null where it was erased. */
+  decision: string | null;
+};
+
+export type ReviewView = { ballot: Ballot; notes: ReviewNotes | null };
 
 /** A partial view: objects merge by key, everything else replaces. */
 export type RunPatch = DeepPartial<RunView>;
@@ -156,7 +186,7 @@ export type FieldsOf = (event: OptimizationEvent) => readonly string[];
 export const fieldsOfView: FieldsOf = (event) => {
   switch (event.type) {
     case 'OptimizationCreated':
-      return ['title', ...questionFields];
+      return ['title', ...questionFields, 'instruction'];
     case 'CallSucceeded':
       return fieldsOfCall[event.data.outcome.kind];
     case 'ClaimsFixed':
@@ -186,6 +216,7 @@ const fieldsOfCall: Readonly<Record<CallOutcome['kind'], readonly string[]>> = {
   opinion: ['reply'],
   claims: [],
   review: ['notes'],
+  second_vote: ['notes'],
   draft: ['reply'],
   verify: [],
 };
@@ -219,11 +250,12 @@ export function patchOf(
         objectives: (parsed(texts['objectives']) as string[] | null) ?? [],
         constraints: (parsed(texts['constraints']) as string[] | null) ?? [],
         files: (parsed(texts['files']) as RunFile[] | null) ?? [],
+        ...(event.data.refines ? tableOf(event.data.refines, seats, texts) : {}),
       };
     }
     case 'ProcessingStarted':
       return {
-        stage: 'opinions',
+        stage: 'reviewsSoftAt' in event.data ? 'reviews' : 'opinions',
         startedAt: event.data.startedAt,
         waitMs: event.data.waitMs ?? 0,
       };
@@ -239,8 +271,8 @@ export function patchOf(
     case 'CallSucceeded': {
       const { slot, attempt, outcome } = event.data;
       const reply = texts['reply'];
-      const notes =
-        outcome.kind === 'review' ? (parsed(texts['notes']) as ReviewNotes | null) : null;
+      const isVote = outcome.kind === 'review' || outcome.kind === 'second_vote';
+      const notes = isVote ? (parsed(texts['notes']) as ReviewNotes | null) : null;
       return call(
         slot,
         attempt,
@@ -250,7 +282,7 @@ export function patchOf(
           streamed: 1,
           ...(outcome.kind === 'opinion' ? { opinion: parsed(reply) as Opinion | null } : {}),
           ...(outcome.kind === 'draft' ? { draft: storedDraft(parsed(reply)) } : {}),
-          ...(outcome.kind === 'review' ? { notes } : {}),
+          ...(isVote ? { notes } : {}),
         },
       );
     }
@@ -298,7 +330,7 @@ export function patchOf(
       };
     }
     case 'ReviewsClosed':
-      return { stage: 'scoring', excluded: event.data.excluded };
+      return { stage: 'scoring', excluded: event.data.excluded, silent: event.data.missing };
     case 'ScoresComputed': {
       const { inputs: _inputs, synthesisHardAt: _hardAt, ...scores } = event.data;
       return { stage: 'synthesis', scores };
@@ -414,6 +446,7 @@ const emptyView: RunView = {
   calls: {},
   accepted: null,
   missing: [],
+  silent: [],
   ledger: null,
   excluded: null,
   scores: null,
@@ -421,6 +454,10 @@ const emptyView: RunView = {
   conclusion: null,
   settled: null,
   hidden: false,
+  refines: null,
+  before: null,
+  refinements: [],
+  refinable: null,
 };
 
 const newAttempt: AttemptView = {
@@ -474,21 +511,22 @@ function withReasons(
   { kind, ballot }: Extract<CallOutcome, { kind: 'review' }>,
   notes: ReviewNotes | null,
 ): CallOutcome {
+  return { kind, ballot: reasonedBallot(ballot, notes) };
+}
+
+function reasonedBallot(ballot: Ballot, notes: ReviewNotes | null): Ballot {
   const { reasons = {}, decisionReason = '' } = notes ?? {};
   return {
-    kind,
-    ballot: {
-      ...ballot,
-      votes: Object.fromEntries(
-        Object.entries(ballot.votes).map(([claim, vote]) => {
-          const reason = reasons[claim];
-          return [claim, reason === undefined ? vote : { ...vote, reason }];
-        }),
-      ),
-      decision: {
-        ...ballot.decision,
-        ...(decisionReason === '' ? {} : { reason: decisionReason }),
-      },
+    ...ballot,
+    votes: Object.fromEntries(
+      Object.entries(ballot.votes).map(([claim, vote]) => {
+        const reason = reasons[claim];
+        return [claim, reason === undefined ? vote : { ...vote, reason }];
+      }),
+    ),
+    decision: {
+      ...ballot.decision,
+      ...(decisionReason === '' ? {} : { reason: decisionReason }),
     },
   };
 }
@@ -522,13 +560,42 @@ function storedDraft(sealed: unknown): WrittenDraft | null {
 
 type StepOfFirstVersion = { text: string; claim_ids: string[] };
 
-/** What a seat voted; null without a review. */
+/** What a seat voted, with its second vote in a refinement; null without any. */
 export function ballotOf(view: RunView, seat: string): Ballot | null {
-  const outcome = view.calls[reviewSlot(seat)]?.outcome;
-  return outcome?.kind === 'review' ? outcome.ballot : null;
+  return reviewOf(view, seat)?.ballot ?? null;
 }
 
 /** What a seat wrote in its review. */
 export function notesOf(view: RunView, seat: string): ReviewNotes | null {
-  return view.calls[reviewSlot(seat)]?.notes ?? null;
+  return reviewOf(view, seat)?.notes ?? null;
+}
+
+/** Null for a seat that has voted neither here nor before. */
+export function reviewOf(view: RunView, seat: string): ReviewView | null {
+  const before = view.before?.reviews[seat] ?? null;
+  const { outcome = null, notes = null } = view.calls[reviewSlot(seat)] ?? {};
+  if (outcome?.kind === 'review') return { ballot: outcome.ballot, notes };
+  if (outcome?.kind !== 'second_vote') return before;
+  // A reason of a vote that was given again would speak for the old one.
+  const { votes, ...ballot } = mergedBallot(before?.ballot, outcome);
+  const again = reasonedBallot({ ...ballot, votes: outcome.votes }, notes);
+  return {
+    ballot: { ...again, votes: { ...votes, ...again.votes } },
+    notes: before?.notes ?? null,
+  };
+}
+
+/** What a refinement begins with, as far as its own event says. */
+function tableOf(
+  refines: Refines,
+  seats: readonly Seat[],
+  texts: EventTexts,
+): Pick<RunView, 'refines' | 'accepted' | 'missing'> {
+  const { before: _before, claimId = null, ...plain } = refines;
+  const { notOffered } = plain;
+  return {
+    refines: { ...plain, claimId, text: texts['instruction'] ?? null },
+    accepted: seats.map(({ seat }) => seat).filter((seat) => !notOffered.includes(seat)),
+    missing: notOffered.map((seat) => ({ seat, why: 'not_offered' })),
+  };
 }

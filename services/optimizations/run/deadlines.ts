@@ -17,7 +17,7 @@ export function isLate(dueAt: string, now: number): boolean {
  * which began before may need.
  */
 export function deadlineLength(state: OpenState, of: DeadlineOf): number {
-  const waits = of.stage === 'opinions' || of.stage === undefined;
+  const waits = of.stage === (state.refines ? 'reviews' : 'opinions') || of.stage === undefined;
   return (waits ? state.waitMs : 0) + designedLength(state.schedule.deadlinesMs, of);
 }
 

@@ -145,6 +145,9 @@ export type Ballot = {
   fatalFlaws: Readonly<Record<string, number>>;
 };
 
+/** A ballot of a refinement: it votes again on some claims and on the decision, and ranks nothing. */
+export type SecondVote = Pick<Ballot, 'votes'> & { optionId: string };
+
 export type ClaimFixed = {
   id: string;
   importance: 1 | 2 | 3;
@@ -197,14 +200,22 @@ export type CallOutcome =
     }
   | ({ kind: 'claims'; rejectedQuotes: number } & Ledger)
   | { kind: 'review'; ballot: Ballot }
+  | ({ kind: 'second_vote' } & SecondVote)
   | { kind: 'draft'; optionId: string; checks: DraftChecks }
   /** A contradiction counts only with words of the draft as they are there. */
   | { kind: 'verify'; contradicts: boolean; claimIds: readonly string[] };
 
-/** `excluded` answered, but was left out of the vote. */
-export type MissingSeat = { seat: string; why: FailureClass | 'lost' | 'late' };
+/**
+ * `excluded` answered, but was left out of the vote. `not_offered`: of a refinement, whose model has
+ * gone since.
+ */
+export type MissingSeat = { seat: string; why: FailureClass | 'lost' | 'late' | 'not_offered' };
 
-export type Settlement = { kind: 'release' } | { kind: 'capture'; capture: number; refund: number };
+/** How the hold of a run ends. */
+export type Charge = { kind: 'release' } | { kind: 'capture'; capture: number; refund: number };
+
+/** `nothing`: the run cost nothing, so there is no hold. */
+export type Settlement = Charge | { kind: 'nothing' };
 
 /** What a completed run publishes; `docs/method.md` defines each. */
 export const headings = [
@@ -217,6 +228,46 @@ export type Heading = (typeof headings)[number];
 
 /** The option of every ledger that says that the question cannot be decided from what was given. */
 export const undecidableOption = 'undecidable';
+
+/**
+ * What a refinement needs of the run that it starts from, in ids and numbers: it is decided and counted
+ * from its own events alone. The texts are read from the runs themselves.
+ */
+export type Refines = {
+  /** The run that is no refinement. Its key seals all texts. */
+  root: string;
+  /** The root, or the completed refinement of it that this one starts from. */
+  previous: string;
+  /** 1 for the first refinement of its root. */
+  number: number;
+  /** Its price was part of the root's. */
+  included: boolean;
+  /** What is new: `contested` is nothing but a second vote. */
+  about: 'instruction' | 'fact' | 'contested';
+  /** The claim that the changed fact is about. */
+  claimId?: string;
+  /** The claims that are voted on again, at most ten. */
+  claims: readonly string[];
+  /** Seats whose model is no longer offered. */
+  notOffered: readonly string[];
+  before: Before;
+};
+
+/** The council as it stood before a refinement, without seats that were left out of the vote. */
+export type Before = {
+  /** Of the root: ties are broken as they were there. */
+  seed: string;
+  order: readonly string[];
+  offsets: readonly number[];
+  ledger: Ledger;
+  scored: boolean;
+  opinions: Readonly<Record<string, { confidence: number; characters: number }>>;
+  ballots: Readonly<Record<string, Ballot>>;
+  /** Slots of these ballots, such as `opt_…/review.S1`. */
+  inputs: readonly Slot[];
+  /** What made the result less certain, such as `seats_missing`. */
+  process: readonly string[];
+};
 
 /** What the vote decided. Votes are heads. */
 export type Verdict = {
@@ -385,18 +436,23 @@ export type OptimizationEvent =
         /** 32 hex characters; everything random in the run is derived from it. */
         seed: string;
         retryOf?: string;
+        /** In a refinement, whose seats are those whose answers were counted before. */
+        refines?: Refines;
         /** The prepared case that simulated seats answer from; absent when no seat is simulated. */
         preparedCase?: string;
         createdAt: string;
         sealed: {
           title: string;
           challenge: string;
-          context: string;
+          /** The rest of the question; a refinement finds it in its root. */
+          context?: string;
           /** JSON arrays of text. */
-          objectives: string;
-          constraints: string;
+          objectives?: string;
+          constraints?: string;
           /** A JSON array of names and texts; absent without files. */
           files?: string;
+          /** Of a refinement: the instruction or the changed fact. */
+          instruction?: string;
         };
       }
     >
@@ -404,12 +460,14 @@ export type OptimizationEvent =
       'ProcessingStarted',
       {
         startedAt: string;
-        opinionsSoftAt: string;
-        opinionsHardAt: string;
         runDeadlineAt: string;
         /** Part of these deadlines: runs that began before may have the lanes for so long. */
         waitMs?: number;
-      }
+      } & (
+        | { opinionsSoftAt: string; opinionsHardAt: string }
+        /** A refinement begins with its votes. */
+        | { reviewsSoftAt: string; reviewsHardAt: string }
+      )
     >
   | Event<
       'CallStarted',
@@ -480,7 +538,7 @@ export type OptimizationEvent =
   | Event<
       'ScoresComputed',
       Scores & {
-        /** Slots of the ballots that were counted. */
+        /** Slots of the ballots that were counted; those of another run as `opt_…/review.S1`. */
         inputs: readonly Slot[];
         synthesisHardAt: string;
       }

@@ -134,8 +134,15 @@ function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
       type: 'ProcessingStarted',
       data: {
         startedAt: command.now,
-        opinionsSoftAt: later(command.now, waitMs + deadlinesMs.opinionsSoft),
-        opinionsHardAt: later(command.now, waitMs + deadlinesMs.opinionsHard),
+        ...(state.refines
+          ? {
+              reviewsSoftAt: later(command.now, waitMs + deadlinesMs.reviewsSoft),
+              reviewsHardAt: later(command.now, waitMs + deadlinesMs.reviewsHard),
+            }
+          : {
+              opinionsSoftAt: later(command.now, waitMs + deadlinesMs.opinionsSoft),
+              opinionsHardAt: later(command.now, waitMs + deadlinesMs.opinionsHard),
+            }),
         runDeadlineAt: later(command.now, waitMs + deadlinesMs.run),
         ...(waitMs > 0 ? { waitMs } : {}),
       },

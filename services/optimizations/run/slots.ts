@@ -1,4 +1,4 @@
-import type { CouncilModel, Schedule, Seat, Slot } from './events.ts';
+import type { CouncilModel, Refines, Schedule, Seat, Slot } from './events.ts';
 
 /** Reading and writing the names of slots; `Slot` in `events.ts` describes the grammar. */
 export type Stage = 'opinions' | 'claims' | 'reviews' | 'synthesis';
@@ -29,6 +29,10 @@ export function parseSlot(slot: Slot): SlotParts {
 export const opinionSlot = (seat: string): Slot => `opinion.${seat}`;
 export const claimsSlot = (round: number): Slot => `claims.${round}`;
 export const reviewSlot = (seat: string): Slot => `review.${seat}`;
+/** Where a seat answers what a run asks it first: in a refinement that is its second vote. */
+export function answerSlot({ refines }: { refines?: object | null }, seat: string): Slot {
+  return refines ? reviewSlot(seat) : opinionSlot(seat);
+}
 export const draftSlot = (round: number): Slot => `draft.${round}`;
 export const verifySlot = (round: number, verifier: number): Slot => `verify.${round}.${verifier}`;
 
@@ -68,6 +72,12 @@ export function modelOf(
         slot,
       );
   }
+}
+
+/** The seats that a run calls: in a refinement, those whose model is still offered. */
+export function askedSeats(run: { seats: readonly Seat[]; refines?: Refines }): readonly Seat[] {
+  const { notOffered = [] } = run.refines ?? {};
+  return run.seats.filter(({ seat }) => !notOffered.includes(seat));
 }
 
 /** Every model that a run may call, in its seats and outside them; a model may stand there twice. */

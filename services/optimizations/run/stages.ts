@@ -9,11 +9,14 @@ import type {
   Heading,
   MissingSeat,
   OptimizationEvent,
+  Refines,
   Schedule,
+  Scores,
   Seat,
   Slot,
 } from './events.ts';
 import { isDead, isWaiting, verifiersOf } from './owed.ts';
+import { isRefining, secondCouncil, secondVotes } from './second-round.ts';
 import {
   answersQuorum,
   answersReachable,
@@ -24,7 +27,7 @@ import type { At, OpenState, RunState } from './state.ts';
 import { reviewOffsets, reviewAssignments } from '#services/optimizations/council/assignments.ts';
 import { labelsFor, seededOrder } from '#services/platform/seeded.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
-import { claimsSlot, draftSlot, opinionSlot, reviewSlot } from './slots.ts';
+import { answerSlot, claimsSlot, draftSlot, opinionSlot, reviewSlot } from './slots.ts';
 
 /**
  * The consequences of a fact: stages open and close here, and a run concludes. Pure, and called after
@@ -176,7 +179,34 @@ export function closeReviews(
  * The scores as the reviews of a run give them; the same each time, so that they can be verified with
  * the metric that the run names.
  */
-export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric) {
+export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric): Count {
+  const counted = isRefining(state) ? secondVotesOf(state) : firstReviewsOf(state);
+  return { ...counted, scores: computeScores(counted.council, metric) };
+}
+
+function secondVotesOf(state: At<'reviews'> & { refines: Refines }): Counted {
+  const ballots = secondVotes(state);
+  const missing = [...state.missing, ...missingSeats(state, reviewSlot, state.accepted)];
+  return {
+    ballots,
+    missing,
+    excluded: null,
+    inputs: [...state.refines.before.inputs, ...Object.keys(ballots).map(reviewSlot)],
+    council: secondCouncil(state, ballots, missing.length === 0),
+  };
+}
+
+type Counted = {
+  /** By seat: what it voted in this run. */
+  ballots: Readonly<Record<string, unknown>>;
+  missing: readonly MissingSeat[];
+  excluded: { seat: string; why: 'injection'; flags: number } | null;
+  inputs: readonly Slot[];
+  council: CouncilInput;
+};
+export type Count = Counted & { scores: Scores };
+
+function firstReviewsOf(state: At<'reviews'>): Counted {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
   const excluded = excludedSeat(state, ballots);
@@ -184,7 +214,7 @@ export function countReviews(state: At<'reviews'>, metric: Metric = currentMetri
   const seats = state.seats.filter(
     (seat) => state.accepted.includes(seat.seat) && seat.seat !== excluded?.seat,
   );
-  const input: CouncilInput = {
+  const council: CouncilInput = {
     seed: state.seed,
     seats,
     ballots: counted,
@@ -214,7 +244,7 @@ export function countReviews(state: At<'reviews'>, metric: Metric = currentMetri
     missing,
     excluded,
     inputs: Object.keys(counted).map(reviewSlot),
-    scores: computeScores(input, metric),
+    council,
   };
 }
 
@@ -334,10 +364,9 @@ export function conclude(
   const calls = 'calls' in state ? state.calls : {};
   const callsStarted = Object.values(calls).reduce((sum, call) => sum + call.attempts, 0);
   const seats = state.seats.length;
-  const answered = state.seats.filter((seat) => calls[opinionSlot(seat.seat)]?.outcome).length;
-  const refused = state.seats.filter(
-    (seat) => calls[opinionSlot(seat.seat)]?.dead === 'refusal',
-  ).length;
+  const answers = state.seats.map(({ seat }) => calls[answerSlot(state, seat)]);
+  const answered = answers.filter((call) => call?.outcome).length;
+  const refused = answers.filter((call) => call?.dead === 'refusal').length;
   const answeredUnusable = Object.values(calls).some((call) => call.answeredUnusable);
   // A model that refused the person's content did its work: it is named, but not returned.
   const missing = outcome === 'completed' ? seats - answered - refused : seats - answered;
@@ -361,6 +390,8 @@ export function opinionsQuorumMet(state: At<'opinions'>): boolean {
 }
 
 export function reviewsQuorumMet(state: At<'reviews'>): boolean {
+  if (isRefining(state))
+    return reviewsQuorum(state.seats.length, Object.keys(secondVotes(state)).length);
   const ballots = Object.values(ballotsOf(state));
   const everyAnswerRead = state.accepted.every((seat) =>
     ballots.some((ballot) => seat in ballot.scores),
@@ -370,6 +401,10 @@ export function reviewsQuorumMet(state: At<'reviews'>): boolean {
 
 /** Whether the outstanding reviewers could still complete the quorum, each with all it was shown. */
 function reviewsQuorumReachable(state: At<'reviews'>, waiting: readonly string[]): boolean {
+  if (isRefining(state)) {
+    const voted = Object.keys(secondVotes(state)).length;
+    return reviewsQuorum(state.seats.length, voted + waiting.length);
+  }
   const ballots = Object.values(ballotsOf(state));
   const assignments = reviewAssignments(state.order, state.offsets);
   const toRead = new Set(waiting.flatMap((reviewer) => assignments[reviewer] ?? []));

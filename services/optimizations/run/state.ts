@@ -4,6 +4,8 @@ import type {
   Ledger,
   MissingSeat,
   OptimizationEvent,
+  Refines,
+  Seat,
   Slot,
   Verdict,
 } from './events.ts';
@@ -144,18 +146,25 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
     return { stage: 'draft', ...fixedPart(event.data), hiddenAt: null, renames: 0, restores: 0 };
   if (state.stage === 'none') return state;
   switch (event.type) {
-    case 'ProcessingStarted':
-      return {
-        ...createdPart(state),
-        stage: 'opinions',
-        calls: {},
-        startedAt: event.data.startedAt,
-        waitMs: event.data.waitMs ?? 0,
-        softAt: event.data.opinionsSoftAt,
-        hardAt: event.data.opinionsHardAt,
-        runDeadlineAt: event.data.runDeadlineAt,
-        softPassed: false,
-      };
+    case 'ProcessingStarted': {
+      const { startedAt, waitMs = 0, runDeadlineAt } = event.data;
+      const begun = { ...createdPart(state), calls: {}, startedAt, waitMs, runDeadlineAt };
+      if ('opinionsSoftAt' in event.data) {
+        const { opinionsSoftAt: softAt, opinionsHardAt: hardAt } = event.data;
+        return { ...begun, stage: 'opinions', softAt, hardAt, softPassed: false };
+      }
+      const { reviewsSoftAt: softAt, reviewsHardAt: hardAt } = event.data;
+      return state.refines
+        ? {
+            ...begun,
+            ...tableOf(state.refines, state.seats),
+            stage: 'reviews',
+            softAt,
+            hardAt,
+            softPassed: false,
+          }
+        : state;
+    }
     case 'CallStarted':
       return withCall(state, event.data.slot, {
         attempts: event.data.attempt,
@@ -273,9 +282,22 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
   }
 }
 
+/** What a refinement begins with in place of opinions and claims. */
+function tableOf({ before, notOffered }: Refines, seats: readonly Seat[]) {
+  const { order, offsets, ledger, scored } = before;
+  return {
+    accepted: seats.map(({ seat }) => seat).filter((seat) => !notOffered.includes(seat)),
+    missing: notOffered.map((seat) => ({ seat, why: 'not_offered' as const })),
+    order,
+    offsets,
+    ledger,
+    scored,
+  };
+}
+
 function fixedPart(of: Fixed): Fixed {
   const { userId, challengeType, strategy, price, priceUntil, catalogueVersion } = of;
-  const { seats, schedule, seed } = of;
+  const { seats, schedule, seed, refines } = of;
   return {
     userId,
     challengeType,
@@ -286,6 +308,7 @@ function fixedPart(of: Fixed): Fixed {
     seats,
     schedule,
     seed,
+    ...(refines ? { refines } : {}),
   };
 }
 

@@ -20,7 +20,7 @@ const anyEnd: fc.Arbitrary<SettlementInput> = fc
 
 function paid(end: SettlementInput): number {
   const settled = settlement(end);
-  return settled.kind === 'release' ? 0 : settled.capture - settled.refund;
+  return settled.kind === 'capture' ? settled.capture - settled.refund : 0;
 }
 
 describe('the settlement of a run', () => {
@@ -117,7 +117,8 @@ describe('the settlement of a run', () => {
     fc.assert(
       fc.property(anyEnd, (end) => {
         const settled = settlement(end);
-        if (settled.kind === 'release') return;
+        expect(settled.kind === 'nothing').toBe(end.price === 0);
+        if (settled.kind !== 'capture') return;
         expect(settled.capture).toBe(end.price);
         expect(Number.isSafeInteger(settled.refund)).toBe(true);
         expect(settled.refund).toBeGreaterThanOrEqual(0);

@@ -9,6 +9,7 @@ import {
   verificationPrompt,
 } from '#services/optimizations/prompts/prompts.ts';
 import type { Challenge } from '#services/optimizations/prompts/prompts.ts';
+import { secondVotePrompt } from '#services/optimizations/prompts/second-vote.ts';
 import { replyJsonSchemas } from '#services/optimizations/prompts/reply-schemas.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 import { dataDelimiter } from '#services/platform/seeded.ts';
@@ -57,6 +58,18 @@ describe('a prompt', () => {
     opinionPrompt(asked, 'strategic', { delimiter }),
     ledgerPrompt(asked, [{ label: 'K7Q', text: 'Open.' }], { delimiter }),
     review([{ id: 'c1', text: 'People walk by.' }], 'S1'),
+    secondVotePrompt(
+      asked,
+      {
+        claims: [{ id: 'c1', text: 'People walk by.' }],
+        options: [{ id: 'o1', text: 'Open' }],
+        reasons: [{ id: 'c1', side: 'disagree', text: 'The street is being closed.' }],
+        own: { votes: { c1: { stance: 'agree' } }, optionId: 'o1' },
+        given: ['The street stays open.'],
+        changedClaim: 'c1',
+      },
+      { delimiter },
+    ),
     draftPrompt(
       asked,
       {

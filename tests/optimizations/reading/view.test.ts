@@ -534,6 +534,7 @@ describe('the result of a run', () => {
     expect(described(concluded()).result).toBeNull();
     expect(described(closed()).result).toEqual({
       heading: 'recommendation',
+      changed: null,
       option_id: 'o1',
       votes_for: 7,
       votes_total: 7,

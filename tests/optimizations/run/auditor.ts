@@ -59,6 +59,7 @@ type OpenStage = 'draft' | 'opinions' | 'claims' | 'reviews' | 'synthesis' | 'se
 
 export type RunAudit = {
   stage: OpenStage;
+  isRefinement: boolean;
   price: number;
   seats: readonly Seat[];
   schedule: Schedule;
@@ -155,14 +156,19 @@ export function createAuditor(): Auditor {
     );
     switch (event.type) {
       case 'OptimizationCreated':
-        requireThat(run.price === 0, 'a run created twice', of);
+        requireThat(run.seats.length === 0, 'a run created twice', of);
         run.price = event.data.price;
         run.seats = event.data.seats;
         run.schedule = event.data.schedule;
+        run.isRefinement = event.data.refines !== undefined;
         return;
       case 'ProcessingStarted':
-        requireThat(run.reserved !== null, 'a run started without a hold', of);
-        return open(run, 'draft', 'opinions', of);
+        requireThat(
+          (run.reserved !== null) === run.price > 0,
+          'a run started without a hold, or with one of nothing',
+          of,
+        );
+        return open(run, 'draft', run.isRefinement ? 'reviews' : 'opinions', of);
       case 'CallStarted': {
         const audit = slotOf(run, event.data.slot);
         requireOpen(run, event.data, audit, of);
@@ -267,7 +273,8 @@ export function createAuditor(): Auditor {
     requireThat(run.outcome === null, 'two conclusions', of);
     const { outcome, heading, price: credits, seats } = event.data;
     const calls = [...run.slots.values()].reduce((sum, slot) => sum + slot.attempts, 0);
-    const opinions = run.seats.map(({ seat }) => run.slots.get(`opinion.${seat}`));
+    const asked = run.isRefinement ? 'review' : 'opinion';
+    const opinions = run.seats.map(({ seat }) => run.slots.get(`${asked}.${seat}`));
     const answered = run.accepted?.length ?? opinions.filter((one) => one?.answered).length;
     const refused =
       outcome === 'completed' ? opinions.filter((one) => one?.refused && !one.answered).length : 0;
@@ -393,6 +400,7 @@ function answeredSeats(run: RunAudit, kind: 'opinion' | 'review'): string[] {
 function emptyRun(): RunAudit {
   return {
     stage: 'draft',
+    isRefinement: false,
     price: 0,
     seats: [],
     schedule: {

@@ -7,6 +7,7 @@ import type {
   CouncilModel,
   DraftChecks,
   OptimizationEvent,
+  Refines,
   Repair,
   Schedule,
   Seat,
@@ -279,6 +280,18 @@ export function reviewBy(
   return { kind: 'review', ballot };
 }
 
+/** A second vote that repeats the first one; a seat without one agrees with everything. */
+function sameVote({ claims, before }: Refines, voter: string): CallOutcome {
+  const first = before.ballots[voter];
+  return {
+    kind: 'second_vote',
+    votes: Object.fromEntries(
+      claims.map((id) => [id, first?.votes[id] ?? { stance: 'agree' as const, confidence: 70 }]),
+    ),
+    optionId: first?.decision.optionId ?? 'o1',
+  };
+}
+
 /** What a well-behaved model answers for a slot of this state. */
 export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
   const parts = parseSlot(slot);
@@ -289,6 +302,7 @@ export function usualAnswer(state: RunState, slot: Slot): CallOutcome {
       return ledgerOf('accepted' in state ? state.accepted : []);
     case 'review':
       if (!('order' in state)) throw new Error(`No reviews in the stage ${state.stage}`);
+      if (state.refines) return sameVote(state.refines, parts.seat);
       return reviewBy(state, parts.seat);
     case 'draft':
       return draft();

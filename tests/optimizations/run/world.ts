@@ -20,6 +20,10 @@ import type { RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import { owedJobs, settleJob } from '#services/optimizations/run/reactions.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { councilBefore } from '#services/optimizations/refinement/before.ts';
+import { offerOf } from '#services/optimizations/refinement/offer.ts';
+import type { Refinement } from '#services/optimizations/refinement/offer.ts';
+import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -82,6 +86,8 @@ export type Figures = {
   cancelled: number;
   failed: number;
   drafts: number;
+  /** Runs that refine another, which count as runs, too. */
+  refinements: number;
   crashes: number;
   zombies: number;
   lateAnswers: number;
@@ -104,6 +110,7 @@ export const noFigures: Figures = {
   cancelled: 0,
   failed: 0,
   drafts: 0,
+  refinements: 0,
   crashes: 0,
   zombies: 0,
   lateAnswers: 0,
@@ -198,6 +205,8 @@ export function live(options: WorldOptions): World {
         auditor.runEvent(runId, event as OptimizationEvent);
         if (event.type === 'CallCostRecorded') figures.lateAnswers += 1;
         if (event.type === 'CallLost') figures.lostCalls += 1;
+        const refines = refinesOf(event as OptimizationEvent);
+        if (refines) requireOneRefinement(refines.root);
         if (event.type === 'ProcessingStarted' && event.data.waitMs) figures.waited += 1;
       }
       requireFinished(runId, state as RunState);
@@ -206,6 +215,19 @@ export function live(options: WorldOptions): World {
       auditor.creditEvents(userId, events as CreditEvent[]);
     }
   });
+
+  /** Of a root: one at a time, and its price covers three tries and one that completes. */
+  function requireOneRefinement(root: string): void {
+    figures.refinements += 1;
+    const chain = [...runs.keys()].filter((id) => id.startsWith(`${root}_r`));
+    const rows = chain.flatMap((id) => rowOf(id) ?? []);
+    const open = rows.filter(({ status }) => status === 'pending' || status === 'processing');
+    const included = rows.filter((row) => row.price === 0 && row.started_at !== null);
+    if (open.length > 1) throw new Fault(`two refinements at once: ${root}`);
+    if (included.length > 3) throw new Fault(`too many tries: ${root}`);
+    if (included.filter(({ status }) => status === 'completed').length > 1)
+      throw new Fault(`two included refinements completed: ${root}`);
+  }
 
   /** A decision leaves nothing undone: a nudge after it finds nothing to do. */
   function requireFinished(runId: string, state: RunState): void {
@@ -289,17 +311,82 @@ export function live(options: WorldOptions): World {
     yield anytime;
     if (state?.stage !== 'draft') return;
     const { userId, monthlyLimit } = person;
-    const hold: CreditCommand = {
-      type: 'Reserve',
-      runId,
-      credits: price,
-      month: isoNow().slice(0, 7),
-      limit: monthlyLimit,
-    };
-    yield* credits(process, userId, hold, reserveCommandId(runId));
-    yield anytime;
+    if (price > 0) {
+      const hold: CreditCommand = {
+        type: 'Reserve',
+        runId,
+        credits: price,
+        month: isoNow().slice(0, 7),
+        limit: monthlyLimit,
+      };
+      yield* credits(process, userId, hold, reserveCommandId(runId));
+      yield anytime;
+    }
     const start = { type: 'Start', now: isoNow(), seatable, waitMs: waitOf(runId) } as const;
     yield* issue(process, runId, start, ['start']);
+  }
+
+  /** As `refineRun` of `refinement/begin.ts`; `from` is the root or one of its refinements. */
+  function* refine(process: Process, root: Run, changed: 'c1' | undefined): Steps<void> {
+    const chain = [...runs.keys()].filter((id) => id.startsWith(`${root.runId}_r`));
+    const refinements = chain.flatMap((id) => rowOf(id) ?? []);
+    const number = refinements.length + 1;
+    const previous =
+      refinements.findLast(({ status }) => status === 'completed')?.run_id ?? root.runId;
+    const ground = rowOf(root.runId);
+    const isOpenOne = ({ status }: Refinement) => status === 'pending' || status === 'processing';
+    if (ground?.status !== 'completed' || refinements.some(isOpenOne)) return;
+    yield anytime;
+    const events = store.streams.get(streamOf(previous))?.events as OptimizationEvent[];
+    const { before, seats, contested } = councilBefore(previous, events);
+    if (!before.scored) return;
+    const { price } = offerOf(root.price, refinements);
+    const runId = `${root.runId}_r${number}`;
+    const planned: Run = { ...root, runId, price };
+    // Of two at once the second begins nothing: the stream is there.
+    if (!runs.has(runId)) runs.set(runId, planned);
+    const state = stateOfRun(previous);
+    if (!state || !('schedule' in state)) throw new Fault(`a refinement of nothing: ${runId}`);
+    const command = create({
+      userId: root.person.userId,
+      price,
+      seats,
+      schedule: { ...state.schedule, extractors: [] },
+      seed: uuidV5('seed', seed, runId).replaceAll('-', ''),
+      refines: {
+        root: root.runId,
+        previous,
+        number,
+        included: price === 0,
+        about: changed === undefined ? 'contested' : 'fact',
+        claims: claimsToVoteOn(before.ledger, contested, changed),
+        notOffered: chance.of(0.2) ? [seats.at(-1)!.seat] : [],
+        before,
+      },
+    });
+    const begun = yield* issue(process, runId, command, ['create', process.id, now]);
+    if (begun.events.length === 0) return;
+    yield anytime;
+    yield* processRun(process, planned);
+  }
+
+  /** As the list shows a run; null before it was created. */
+  function rowOf(runId: string): Refinement | null {
+    const state = stateOfRun(runId);
+    if (state === null || state.stage === 'none') return null;
+    const status = () => {
+      if (state.stage === 'draft') return 'pending';
+      if (state.stage !== 'closed') return 'processing';
+      return state.outcome === 'not_started' ? 'failed' : state.outcome;
+    };
+    const isBegun =
+      'startedAt' in state || ('calls' in state && Object.keys(state.calls).length > 0);
+    return {
+      run_id: runId,
+      status: status(),
+      price: state.price,
+      started_at: isBegun ? noon : null,
+    };
   }
 
   function* asked(process: Process, { runId }: Run, type: 'Cancel' | 'Hide' | 'Restore') {
@@ -337,7 +424,13 @@ export function live(options: WorldOptions): World {
     const state = stateOfRun(runId);
     yield anytime;
     if (state?.stage !== 'settling' && state?.stage !== 'closed') return;
-    const settle = { type: 'Settle', runId, settlement: state.conclusion.settlement } as const;
+    const { settlement } = state.conclusion;
+    if (settlement.kind === 'nothing') {
+      const close = { type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 } as const;
+      if (state.stage === 'settling') yield* issue(process, runId, close, ['close']);
+      return;
+    }
+    const settle = { type: 'Settle', runId, settlement } as const;
     const done = yield* credits(process, state.userId, settle, settleCommandId(runId));
     yield anytime;
     if (state.stage === 'closed') return;
@@ -696,6 +789,13 @@ export function live(options: WorldOptions): World {
     later(0.1, 400_000, (process) => asked(process, planned, 'Hide'));
     later(0.1, 400_000, (process) => asked(process, planned, 'Restore'));
     later(0.1, 400_000, (process) => renamed(process, planned));
+    // Two at once, and some to cancel.
+    for (const most of [200_000, 300_000, 400_000, 500_000])
+      later(0.5, most, (process) => refine(process, planned, chance.of(0.5) ? 'c1' : undefined));
+    later(0.3, 400_000, function* cancelRefinement(process) {
+      const one = runs.get(`${runId}_r1`);
+      if (one) yield* asked(process, one, 'Cancel');
+    });
   }
 
   let steps = 0;
@@ -734,6 +834,10 @@ export function live(options: WorldOptions): World {
       }),
     );
   }
+}
+
+function refinesOf(event: OptimizationEvent) {
+  return event.type === 'OptimizationCreated' ? event.data.refines : undefined;
 }
 
 type DeadlineJob = {
@@ -884,6 +988,20 @@ function answerOf(state: RunState, slot: Slot, chance: Fate, calm: boolean) {
       return ledgerOf('accepted' in state ? state.accepted : []);
     case 'review': {
       if (!('order' in state)) throw new Fault(`a review in the stage ${state.stage}`);
+      if (state.refines)
+        return {
+          kind: 'second_vote' as const,
+          votes: Object.fromEntries(
+            state.refines.claims.map((id) => [
+              id,
+              {
+                stance: (['agree', 'disagree', 'unsure'] as const)[chance.below(3)]!,
+                confidence: 60,
+              },
+            ]),
+          ),
+          optionId: chance.of(0.5) ? 'o1' : 'o2',
+        };
       return reviewBy(state, parts.seat, {
         stance: (['agree', 'agree', 'disagree', 'unsure'] as const)[chance.below(4)]!,
         optionId: chance.of(0.7) ? 'o1' : 'o2',

@@ -107,6 +107,8 @@ export function runOf(
     credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
     simulated: true,
     simulated_seats: 7,
+    root_id: null,
+    refinement_number: null,
     created_at: createdAt,
     createdAt,
     ended_at: createdAt,

@@ -15,6 +15,7 @@ export type DraftReply = {
   flaw_replies: { flaw_id: string; text: string }[];
   dissent: { claim_id: string; text: string }[];
   uncertainties: string[];
+  changed: string;
 };
 
 /** What a verifier replies, in the shape of `verification`. */
@@ -30,6 +31,8 @@ const words = {
     said: 'What was said for and against it',
     same: 'This is the objection that was answered before, and the same holds here.',
     weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
+    kept: 'The decision stays as it was: after the second vote, the same option is first.',
+    moved: 'The decision is another one: after the second vote, this option is first.',
   },
   // cspell:disable
   de: {
@@ -37,6 +40,8 @@ const words = {
     said: 'Was dafür und dagegen spricht',
     same: 'Das ist der Einwand, der schon beantwortet wurde, und hier gilt dasselbe.',
     weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
+    kept: 'Die Entscheidung bleibt: Nach der zweiten Abstimmung liegt dieselbe Option vorn.',
+    moved: 'Die Entscheidung ist eine andere: Nach der zweiten Abstimmung liegt diese Option vorn.',
   },
   // cspell:enable
 };
@@ -70,8 +75,10 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
     .filter(({ id }) => due.includes(id) && !used.has(id))
     .map(({ id, text }) => ({ text, claim_ids: [id] }));
   const rest = { heading: option === null ? say.said : say.agreed, blocks: agreed.slice(0, 12) };
+  const decision = option?.draft.decision ?? winner?.label ?? '';
+  const earlier = material.block('earlier decision');
   return {
-    decision: option?.draft.decision ?? winner?.label ?? '',
+    decision,
     option_id: winner?.id ?? '',
     sections: agreed.length === 0 ? argued : [...argued, rest],
     next_steps: steps.map((step) => ({ ...step, claim_ids: ledger.cited(step).claim_ids })),
@@ -81,7 +88,12 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
       options.flatMap(({ option: losing }) => (losing && losing !== option ? [losing] : [])),
     ),
     uncertainties: option?.draft.uncertainties ?? [],
+    changed: earlier === '' ? '' : earlier === oneLine(decision) ? say.kept : say.moved,
   };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** The same flaw in a second answer is not answered in the same words again. */

@@ -10,8 +10,9 @@ import type { Material } from './material.ts';
 import { opinionAsProse, writeOpinion } from './opinion.ts';
 import { planFor } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
-import { writeQuestionCheck } from './question-check.ts';
+import { isNonsense, writeQuestionCheck } from './question-check.ts';
 import { writeReview } from './review.ts';
+import { writeSecondVote } from './second-vote.ts';
 import { newTables, reviewerAtTable, seatAtTable, seatingOfStrategy, wholeTable } from './seats.ts';
 
 type Request = Parameters<Respond>[0];
@@ -29,7 +30,9 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
     const known = plans.get(key);
     if (known !== undefined) return known;
     const drawn = [seed, asked.challenge, asked.context, ...panel].join('|');
-    const plan = planFor(nearestCase(asked).case, drawn, panel);
+    // Whatever case stands in, most say that such a question cannot be decided.
+    const outcome = isNonsense(asked.challenge) ? 'agree:6-1:undecidable:' : '';
+    const plan = planFor(nearestCase(asked).case, `${outcome}${drawn}`, panel);
     plans.set(key, plan);
     return plan;
   };
@@ -70,6 +73,10 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
         return JSON.stringify(writeLedger(nearestCase(material.asked).case, material));
       case 'review':
         return JSON.stringify(writeReview(...seated('review', request, material), material));
+      case 'second_vote':
+        return JSON.stringify(
+          writeSecondVote(nearestCase(material.asked).case, { seed, model }, material),
+        );
       case 'draft': {
         const { asked, delimiter } = material;
         const asker = { seed, model, delimiter, challenge: asked.challenge };
@@ -99,6 +106,7 @@ const usualThinking: Readonly<Record<string, number>> = {
   opinion: 900,
   claim_ledger: 500,
   review: 1100,
+  second_vote: 600,
   draft: 1300,
   verification: 250,
   question_check: 0,

@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import { pricesFrom } from '#services/optimizations/create.ts';
+import { cancelRun, processRun, startRefusal } from '#services/optimizations/commands.ts';
+import type { StartDependencies } from '#services/optimizations/commands.ts';
+import type { RefineRequest } from '#services/optimizations/contract.ts';
+import { runEventOf } from '#services/optimizations/reading/read-run.ts';
+import type { ReadRun, ReadState } from '#services/optimizations/reading/read-run.ts';
+import { titleAndQuestion } from '#services/optimizations/reading/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import type {
+  OptimizationEvent,
+  Refines,
+  Schedule,
+  Seat,
+} from '#services/optimizations/run/events.ts';
+import { optimization } from '#services/optimizations/run/optimization.ts';
+import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
+import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
+import { everyModel } from '#services/optimizations/run/slots.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
+import type { ModelRegistry } from '#services/models/registry.ts';
+import type { StreamEvents } from '#db/streams.ts';
+import { derivedId } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
+import { councilBefore } from './before.ts';
+import { readGround } from './ground.ts';
+import { refinableOf } from './offer.ts';
+
+/**
+ * Begins the refinement of a result: a run of its own, which holds what it decides from and is sealed
+ * with the key of its root (`docs/decisions/0046-refinement.md`).
+ */
+export type RefineDependencies = StartDependencies & {
+  registry: Pick<ModelRegistry, 'offers' | 'provider'>;
+  readRun: ReadRun;
+  readState: ReadState;
+  readStream: (streamId: string) => Promise<StreamEvents>;
+  sealer: Sealer;
+};
+
+type Asked = {
+  userId: string;
+  /** The run whose result is refined, which the caller may see. */
+  runId: string;
+  /** Of the refinement: `refinementId`, or that of an earlier try of the same call. */
+  id: string;
+  commandId: string;
+  fingerprint: string;
+};
+
+/**
+ * The id of a root's next refinement. It is derived from their number, so that of two calls at once one
+ * finds that the other has begun.
+ */
+export function refinementId(rootId: string, number: number): string {
+  return derivedId('opt', rootId, 'refinement', String(number));
+}
+
+/**
+ * Creates and starts a refinement. A repeat with the same command continues where the first one ended.
+ *
+ * @throws Problem 409 `not-refinable` with the reason in words, before anything is created
+ * @throws Problem 400 `validation` for fields that do not belong together, or an unknown claim
+ * @throws Problem what starting a run is refused with
+ */
+export async function refineRun(
+  dependencies: RefineDependencies,
+  asked: Asked,
+  request: RefineRequest,
+): Promise<void> {
+  const { bus, readState } = dependencies;
+  const { userId, id } = asked;
+  requireOneKind(request);
+  const isRepeat = await wasBegunBy(dependencies, asked);
+  if (!isRepeat) {
+    const command = await createRefinement(dependencies, asked, request);
+    await bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
+      optimization,
+      {
+        streamId: streamOf(id),
+        command,
+        commandId: asked.commandId,
+        fingerprint: asked.fingerprint,
+        actor: userId,
+        correlationId: id,
+      },
+      'http',
+    );
+    if (!(await wasBegunBy(dependencies, asked))) throw inProgress();
+  }
+  const state = await readState(id);
+  if (state.stage !== 'draft') return;
+  try {
+    await processRun(dependencies, userId, id, state);
+  } catch (error) {
+    // It was refused after all: a draft that nobody asked for would keep the next one waiting.
+    if (error instanceof Problem) await cancelRun(dependencies, id);
+    throw error;
+  }
+}
+
+async function wasBegunBy(
+  { readStream }: Pick<RefineDependencies, 'readStream'>,
+  { id, commandId }: Asked,
+): Promise<boolean> {
+  const { events } = await readStream(streamOf(id));
+  return events[0]?.metadata['commandId'] === commandId;
+}
+
+function requireOneKind({ instruction, changed_fact: fact, claim_id: claim }: RefineRequest): void {
+  if (instruction !== undefined && fact !== undefined)
+    throw fault('changed_fact', 'Send an instruction or a changed fact, not both');
+  if (claim !== undefined && fact === undefined)
+    throw fault('claim_id', 'Send the changed fact that is about this claim');
+}
+
+function fault(field: string, message: string): Problem {
+  return new Problem('validation', message, { errors: [{ field, message }] });
+}
+
+const inProgress = () =>
+  new Problem('not-refinable', 'A refinement of this run is in progress. Wait until it ends.');
+
+async function createRefinement(
+  dependencies: RefineDependencies,
+  { userId, runId, id }: Asked,
+  request: RefineRequest,
+): Promise<OptimizationCommand> {
+  const { readRun, readState, readStream, catalogue, clock } = dependencies;
+  const run = await readRun(runId, () => titleAndQuestion);
+  const found = run && (await readGround(dependencies, userId, run.view));
+  if (!found) throw new Problem('not-found', 'Failed to get optimization');
+  const { view } = run;
+  const root = view.refines?.root ?? runId;
+  const rootState = await readState(root);
+  if (!('hiddenAt' in rootState) || rootState.hiddenAt !== null)
+    throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
+  const { allowed, reason, price } = refinableOf(found.ground);
+  if (!allowed) throw new Problem('not-refinable', reason ?? '');
+  const { before, seats, contested } = councilBefore(
+    runId,
+    (await readStream(streamOf(runId))).events.map(runEventOf),
+  );
+  const { claim_id: claimId } = request;
+  if (claimId !== undefined && !before.ledger.claims.some((claim) => claim.id === claimId))
+    throw fault('claim_id', 'This run has no claim of this id');
+  const refusal = await startRefusal(dependencies, userId, price);
+  if (refusal !== null) throw refusal;
+  const number = found.refinements.length + 1;
+  // Another call has begun one since: its stream is there.
+  if (id !== refinementId(root, number)) throw inProgress();
+  const now = clock();
+  const refines: Refines = {
+    root,
+    previous: runId,
+    number,
+    included: price === 0,
+    about: aboutOf(request),
+    ...(claimId === undefined ? {} : { claimId }),
+    claims: claimsToVoteOn(before.ledger, contested, claimId),
+    notOffered: found.notOffered,
+    before,
+  };
+  const { preparedCase } = await createdOf(dependencies, root);
+  return {
+    type: 'Create',
+    data: {
+      userId,
+      challengeType: view.challengeType,
+      strategy: view.strategy,
+      price,
+      priceUntil: new Date(now + dayMs).toISOString(),
+      catalogueVersion: catalogue.version,
+      seats,
+      schedule: scheduleOf(dependencies, view, seats, now),
+      seed: createHash('sha256').update(`${before.seed}|${id}`).digest('hex').slice(0, 32),
+      refines,
+      ...(preparedCase === undefined ? {} : { preparedCase }),
+      createdAt: new Date(now).toISOString(),
+      sealed: await sealedTexts(dependencies, { root, id }, view, request),
+    },
+  };
+}
+
+const dayMs = 86_400_000;
+
+function aboutOf({ instruction, changed_fact: fact }: RefineRequest): Refines['about'] {
+  if (instruction !== undefined) return 'instruction';
+  return fact === undefined ? 'contested' : 'fact';
+}
+
+async function createdOf({ readStream }: Pick<RefineDependencies, 'readStream'>, runId: string) {
+  const [first] = (await readStream(streamOf(runId))).events;
+  const event = first && runEventOf(first);
+  if (event?.type !== 'OptimizationCreated') throw new Error(`${runId} has not been created`);
+  return event.data;
+}
+
+/** Nobody answers or extracts claims again, so about half of the time is needed. */
+function scheduleOf(
+  { catalogue }: Pick<RefineDependencies, 'catalogue'>,
+  { schedule }: RunView,
+  seats: readonly Seat[],
+  now: number,
+): Schedule {
+  const called = { ...schedule, extractors: [] };
+  const models = everyModel({ seats, schedule: called }).map(({ model }) => model);
+  return {
+    ...called,
+    typicalSeconds: Math.ceil(schedule.typicalSeconds / 2),
+    prices: pricesFrom(catalogue, models, now),
+  };
+}
+
+/** @throws Problem 409 `not-refinable` when the key of the root has been erased since it was read */
+async function sealedTexts(
+  { sealer }: Pick<RefineDependencies, 'sealer'>,
+  { root, id }: { root: string; id: string },
+  { title, challenge }: RunView,
+  { instruction, changed_fact: fact }: RefineRequest,
+) {
+  const seal = async (field: string, text: string) =>
+    sealer.seal(root, { stream: streamOf(id), field }, text);
+  const given = instruction ?? fact;
+  try {
+    return {
+      title: await seal('title', title ?? ''),
+      challenge: await seal('challenge', challenge ?? ''),
+      ...(given === undefined ? {} : { instruction: await seal('instruction', given) }),
+    };
+  } catch (error) {
+    if (error instanceof ErasedKeyError)
+      throw new Problem('not-refinable', 'The texts of this run have been erased.');
+    throw error;
+  }
+}

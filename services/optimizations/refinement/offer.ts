@@ -1,0 +1,77 @@
+import type { RunRow } from '#projections/optimization-list.ts';
+import { reviewsQuorum } from '#services/optimizations/council/quorum.ts';
+import type { Refinable } from '#services/optimizations/contract.ts';
+
+/** What the next refinement of a run would cost, and what keeps it from being begun. */
+
+export type Refinement = Pick<RunRow, 'run_id' | 'status' | 'price' | 'started_at'>;
+
+/** Everything that decides whether a run can be refined now. */
+export type Ground = {
+  /** Of the root, in credits. */
+  rootPrice: number;
+  /** All of the root's, the first one first. */
+  refinements: readonly Refinement[];
+  /** The run whose result is refined. */
+  from: {
+    runId: string;
+    isRefinement: boolean;
+    completed: boolean;
+    erased: boolean;
+    /** Its claims were merged. */
+    scored: boolean;
+  };
+  /** Seats of its vote, and how many of their models are still offered. */
+  seats: number;
+  offered: number;
+  /** The models that write and check the recommendation are offered. */
+  writers: boolean;
+  debt: number;
+};
+
+/** Bounds how many streams a refinement is read from. */
+const mostRefinements = 20;
+const includedTries = 3;
+const leastPrice = 2;
+
+/**
+ * The price of a run covers one refinement, which is used up when it completes, and three tries at
+ * most; a try that was cancelled before it began is none.
+ */
+export function offerOf(
+  rootPrice: number,
+  refinements: readonly Pick<Refinement, 'status' | 'price' | 'started_at'>[],
+): { price: number; includedLeft: number } {
+  const tries = refinements.filter((one) => one.price === 0 && one.started_at !== null);
+  const isLeft =
+    tries.length < includedTries && !tries.some(({ status }) => status === 'completed');
+  return isLeft
+    ? { price: 0, includedLeft: 1 }
+    : { price: Math.max(leastPrice, Math.ceil(rootPrice / 5)), includedLeft: 0 };
+}
+
+export function refinableOf(ground: Ground): Refinable {
+  const { price, includedLeft } = offerOf(ground.rootPrice, ground.refinements);
+  const reason = obstacle(ground);
+  return { allowed: reason === null, reason, price, included_left: includedLeft };
+}
+
+function obstacle(ground: Ground): string | null {
+  const { from, refinements, seats, offered } = ground;
+  const newest = refinements.findLast(({ status }) => status === 'completed');
+  if (!from.completed) return 'Only a completed run can be refined.';
+  if (from.erased) return 'The texts of this run have been erased.';
+  if (!from.scored)
+    return 'The claims of this run could not be merged, so there is nothing to vote on again.';
+  if (refinements.some(({ status }) => status === 'pending' || status === 'processing'))
+    return 'A refinement of this run is in progress. Wait until it ends, or cancel it.';
+  if (from.isRefinement && newest?.run_id !== from.runId)
+    return 'There is a newer refinement. Refine that one, or the run itself.';
+  if (refinements.length >= mostRefinements)
+    return `A run can be refined ${mostRefinements} times at most.`;
+  if (!reviewsQuorum(seats, offered))
+    return `Only ${offered} of its ${seats} models are still offered, too few for a vote.`;
+  if (!ground.writers)
+    return 'A model that writes or checks the recommendation is no longer offered.';
+  return ground.debt > 0 ? 'You owe credits. Buy credits first, which settles the debt.' : null;
+}

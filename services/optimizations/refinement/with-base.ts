@@ -1,0 +1,39 @@
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { describeResult } from '#services/optimizations/reading/describe-result.ts';
+import { erased } from '#services/optimizations/reading/texts.ts';
+import { reviewOf } from '#services/optimizations/reading/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+
+/**
+ * A refinement's view at its beginning: the question, the claims and the answers are those of the run
+ * that it starts from. The answers come without their attempts, which cost nothing here.
+ */
+export function withBase(view: RunView, base: RunView): RunView {
+  const { challenge, context, objectives, constraints, files, standIn, ledger, refines } = base;
+  const text = refines?.text ?? null;
+  const decision = describeResult(base)?.decision ?? erased;
+  const opinions = Object.entries(base.calls).filter(
+    ([slot]) => parseSlot(slot).kind === 'opinion',
+  );
+  return {
+    ...view,
+    challenge,
+    context,
+    objectives,
+    constraints,
+    files,
+    standIn,
+    ledger,
+    calls: Object.fromEntries(opinions.map(([slot, call]) => [slot, { ...call, attempts: {} }])),
+    before: {
+      reviews: Object.fromEntries(
+        view.seats.flatMap(({ seat }) => {
+          const review = reviewOf(base, seat);
+          return review === null ? [] : [[seat, review] as const];
+        }),
+      ),
+      given: [...(base.before?.given ?? []), ...(text === null ? [] : [text])],
+      decision: decision === erased ? null : decision,
+    },
+  };
+}

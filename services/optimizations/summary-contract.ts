@@ -1,0 +1,100 @@
+import * as v from 'valibot';
+import { Time } from '#services/platform/contract.ts';
+import { strategyIds } from '#services/models/strategy-list.ts';
+import { challengeTypes } from '#services/optimizations/run/events.ts';
+
+/** What lists, and the page of a run that was refined, show of a run; the contract names its parts. */
+
+export const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
+
+export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
+
+export const StrategyId = v.pipe(
+  v.picklist(strategyIds, 'Choose one of the listed strategies'),
+  v.description('The id of a strategy; `GET /optimizations/strategies` describes each'),
+);
+
+export const runStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
+export const RunStatus = v.picklist(runStatuses);
+export type RunStatus = v.InferOutput<typeof RunStatus>;
+
+const Credits = v.object({
+  price: v.pipe(
+    v.number(),
+    v.description('Credits that are held when it starts; no more is charged'),
+  ),
+  reserved: v.pipe(v.number(), v.description('Credits that are held for it now')),
+  charged: v.pipe(
+    v.nullable(v.number()),
+    v.description('Credits that it cost in the end; null until it is settled'),
+  ),
+  refunded: v.pipe(
+    v.nullable(v.number()),
+    v.description('Credits that were given back of what had been taken; null until it is settled'),
+  ),
+  settlement: v.pipe(
+    v.picklist(['none', 'held', 'pending', 'settled']),
+    v.description(
+      '`none` before it starts, and when it was cancelled before; `held` while it runs, `pending` once it ended and its charge is not taken yet',
+    ),
+  ),
+});
+
+/** What lists show of a run. */
+export const OptimizationSummary = v.object({
+  id: RunId,
+  title: v.string(),
+  description: v.pipe(v.string(), v.description('The first 200 characters of the question')),
+  status: RunStatus,
+  strategy: StrategyId,
+  challenge_type: ChallengeType,
+  progress: v.pipe(v.number(), v.description('0–100, whole; 100 only at the end')),
+  agreement_score: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      '0–100, whole: how far the models agree; null until it is scored, and when it could not be',
+    ),
+  ),
+  confidence_score: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
+    ),
+  ),
+  cost: v.pipe(
+    v.nullable(v.number()),
+    v.description('USD that the models have cost; null while unknown'),
+  ),
+  cost_is_minimum: v.pipe(
+    v.boolean(),
+    v.description('A call whose cost is unknown is not in `cost`'),
+  ),
+  credits: Credits,
+  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
+  simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
+  root_id: v.pipe(
+    v.nullable(RunId),
+    v.description('Of a refinement: the run that it refines; null for any other run'),
+  ),
+  refinement_number: v.pipe(
+    v.nullable(v.number()),
+    v.description('From 1 among the refinements of that run; null for any other run'),
+  ),
+  created_at: Time,
+  createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
+  ended_at: v.nullable(Time),
+});
+export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
+
+export const Refinable = v.object({
+  allowed: v.pipe(v.boolean(), v.description('`POST /optimizations/{id}/refine` would be taken')),
+  reason: v.pipe(v.nullable(v.string()), v.description('In words, why it would not; else null')),
+  price: v.pipe(v.number(), v.description('Credits that it would cost; 0 when it is included')),
+  included_left: v.pipe(
+    v.number(),
+    v.description(
+      'Refinements that the price of the run still covers: 1 until one has completed or three have been tried, then 0',
+    ),
+  ),
+});
+export type Refinable = v.InferOutput<typeof Refinable>;

@@ -1,0 +1,503 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { projections } from '#projections/index.ts';
+import { verify } from '#projections/engine/verify.ts';
+import { optimizationCommands } from '#services/cli/optimizations.ts';
+import { runCommands } from '#services/cli/run.ts';
+import { creditStream } from '#services/credits/account/events.ts';
+import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
+import { runExport } from '#services/optimizations/reading/export.ts';
+import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { refinementId } from '#services/optimizations/refinement/begin.ts';
+import { optimization } from '#services/optimizations/run/optimization.ts';
+import { sweepRuns } from '#services/optimizations/sweep.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
+import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
+import type { Respond } from '#services/sandbox/models/personas.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
+import type { Persona } from '#services/platform/process/env.ts';
+import { runHere } from '#tests/cli/in-process.ts';
+import type { CallOptions, Person } from '#tests/support/app.ts';
+import { createTestCouncil } from '#tests/support/council.ts';
+import type { TestCouncil } from '#tests/support/council.ts';
+
+/** Whole refinements through the real application, its workers and the sandbox. */
+const question = {
+  challenge: 'Should I sell my course as a subscription, or keep the one-time price?',
+  constraints: ['No more than five hours a week'],
+  challenge_type: 'product',
+  strategy: 'economy',
+};
+const fact = 'Half of my customers have asked for a monthly plan.';
+
+/** Models without an entry answer. */
+const personas: Record<string, Persona> = {};
+/** Every prompt that a model was given. */
+const asks: Parameters<Respond>[0][] = [];
+/** Models that are no longer offered. */
+const gone = new Set<string>();
+let council: TestCouncil;
+let person: Person;
+let root: Optimization;
+
+beforeAll(async () => {
+  const answer = createSimulator(loadCatalogue(null).strategies);
+  council = await createTestCouncil({
+    personas,
+    respond: (request) => {
+      asks.push(request);
+      return answer(request);
+    },
+    replace: ({ registry }) => ({
+      registry: {
+        ...registry,
+        offers: async () => (await registry.offers()).filter(({ model }) => !gone.has(model)),
+      },
+    }),
+  });
+  person = await council.signUp();
+  await council.core.ledger.give({
+    userId: person.userId,
+    credits: 1000,
+    source: 'other',
+    reason: 'operator',
+    actor: 'test',
+    commandId: uuidV5(person.userId, 'rich'),
+  });
+});
+beforeEach(() => {
+  for (const model of Object.keys(personas)) delete personas[model];
+  gone.clear();
+});
+afterAll(async () => council.close());
+
+async function post(path: string, options: CallOptions = {}): Promise<Response> {
+  return council.call(path, { method: 'POST', token: person.token, ...options });
+}
+
+async function refine(body: object = {}, runId = root.id, key?: string): Promise<Response> {
+  return post(`/optimizations/${runId}/refine`, { body, ...(key === undefined ? {} : { key }) });
+}
+
+async function begun(body: object = {}, runId = root.id): Promise<Optimization> {
+  const response = await refine(body, runId);
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { data: Optimization }).data;
+}
+
+async function refined(body: object = {}, runId = root.id): Promise<Optimization> {
+  return council.ended(person, (await begun(body, runId)).id);
+}
+
+async function asked(): Promise<void> {
+  root = await council.ask(person, question);
+}
+
+const read = async (runId: string) =>
+  council.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
+
+async function creditEvents(): Promise<number> {
+  return (await council.core.readStream(creditStream(person.userId))).events.length;
+}
+
+/** Of seats that neither write nor check. */
+function votersOf({ council: { seats, schedule } }: Optimization): string[] {
+  const writers = [...schedule.synthesizers, ...schedule.verifiers.flat()];
+  return seats
+    .map(({ model }) => model)
+    .filter((model) => writers.every((writer) => writer.model !== model));
+}
+
+function modelsOf(run: Optimization): string[] {
+  return run.council.seats.map(({ model }) => model);
+}
+
+function decisiveClaim(): string {
+  const claims = Object.entries(root.council.ledger?.claims ?? {});
+  return claims.find(([, { importance }]) => importance === 3)![0];
+}
+
+describe('an included refinement', () => {
+  beforeEach(asked);
+
+  test('an included refinement votes again with the fact, says what changed and costs nothing', async () => {
+    expect(root.refinable).toEqual({ allowed: true, reason: null, price: 0, included_left: 1 });
+    const before = await creditEvents();
+    const claim = decisiveClaim();
+    const run = await refined({ changed_fact: fact, claim_id: claim });
+    expect(run).toMatchObject({
+      status: 'completed',
+      title: root.title,
+      challenge: question.challenge,
+      constraints: question.constraints,
+      simulated: true,
+      root_id: root.id,
+      refinement_number: 1,
+      credits: { price: 0, charged: 0, refunded: 0, settlement: 'settled' },
+      refines: {
+        root_id: root.id,
+        previous_id: root.id,
+        number: 1,
+        included: true,
+        about: 'fact',
+        text: fact,
+        claim_id: claim,
+        given_before: [],
+        decision_before: root.result?.decision,
+      },
+      refinable: { allowed: true, price: 2, included_left: 0 },
+    });
+    expect(run.refines?.claim_ids[0]).toBe(claim);
+    expect(run.refines?.claim_ids.length).toBeLessThanOrEqual(10);
+    expect(run.result?.changed).toMatch(/^The decision /);
+    expect(run.result?.heading).not.toBe('best_single_answer');
+    expect(run.models.map(({ status }) => status)).toEqual(root.models.map(() => 'completed'));
+    expect(run.models.map(({ rank }) => rank)).toEqual(root.models.map(({ rank }) => rank));
+    expect(await creditEvents()).toBe(before);
+    // Nothing of the root changes but what says of its refinements.
+    const { refinements, refinable, council: view, ...after } = await read(root.id);
+    const { refinements: _none, refinable: _before, council: viewBefore, ...rest } = root;
+    expect(after).toEqual(rest);
+    expect({ ...view, refinements: [], refinable: null }).toEqual({
+      ...viewBefore,
+      refinements: [],
+      refinable: null,
+    });
+    expect(refinements.map(({ id }) => id)).toEqual([run.id]);
+    expect(refinable).toMatchObject({ allowed: true, price: 2, included_left: 0 });
+  });
+
+  test('each seat reads what is new, its own votes and a few reasons, but no answer, no name and no count', async () => {
+    asks.length = 0;
+    const claim = decisiveClaim();
+    const run = await refined({ changed_fact: fact, claim_id: claim });
+    const prompts = asks.filter(({ schemaName }) => schemaName === 'second_vote');
+    expect(prompts).toHaveLength(run.models.length);
+    const answers = run.council.seats.flatMap(({ seat }) =>
+      (run.council.calls[`opinion.${seat}`]?.opinion?.reasoning ?? []).slice(0, 1),
+    );
+    for (const { prompt, system } of prompts) {
+      const material = readMaterial(prompt);
+      expect(material.block('new')).toBe(fact);
+      expect(material.block('changed claim')).toBe(claim);
+      expect(material.rows('claims').map(([id = '']) => id)).toEqual(
+        expect.arrayContaining(run.refines?.claim_ids ?? []),
+      );
+      expect(material.rows('own votes').at(-1)?.[0]).toBe('decision');
+      const sides = material.rows('reasons').map(([id, side]) => `${id} ${side}`);
+      expect(sides.length).toBeGreaterThan(0);
+      for (const side of sides)
+        expect(sides.filter((other) => other === side).length).toBeLessThanOrEqual(2);
+      const all = `${system}\n${prompt}`;
+      for (const text of [...answers, ...run.models.map(({ name }) => name)])
+        expect(all).not.toContain(text);
+    }
+    const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
+    expect(drafts.map(({ prompt }) => readMaterial(prompt).block('earlier decision'))).toEqual(
+      drafts.map(() => root.result?.decision),
+    );
+  });
+
+  test('three tries are included, and the fourth refinement is paid for', async () => {
+    const before = await creditEvents();
+    for (const model of modelsOf(root).slice(0, 3)) personas[model] = 'dead';
+    const failed = await refined();
+    expect(failed).toMatchObject({
+      status: 'failed',
+      ended_because: 'Too few models voted again.',
+      credits: { price: 0, charged: 0, refunded: 0 },
+    });
+    for (const model of modelsOf(root)) personas[model] = 'hang';
+    const hanging = await begun({}, root.id);
+    await council.data(`/optimizations/${hanging.id}/cancel`, {
+      method: 'POST',
+      token: person.token,
+    });
+    expect(await council.ended(person, hanging.id)).toMatchObject({
+      status: 'cancelled',
+      credits: { charged: 0, refunded: 0 },
+    });
+    for (const model of modelsOf(root)) personas[model] = 'dead';
+    expect(await refined()).toMatchObject({ status: 'failed', refinement_number: 3 });
+    expect(await creditEvents()).toBe(before);
+    for (const model of modelsOf(root)) delete personas[model];
+    expect((await read(root.id)).refinable).toMatchObject({ price: 2, included_left: 0 });
+    expect(await refined()).toMatchObject({
+      status: 'completed',
+      refines: { number: 4, included: false, previous_id: root.id },
+      credits: { price: 2, charged: 2, refunded: 0 },
+    });
+  });
+});
+
+describe('a paid refinement', () => {
+  beforeEach(asked);
+
+  test('a later refinement builds on the newest one, is charged and is verified over both streams', async () => {
+    const first = await refined({ changed_fact: fact });
+    const second = await refined({ instruction: 'Weigh my evenings more.' }, first.id);
+    expect(second).toMatchObject({
+      status: 'completed',
+      credits: { price: 2, charged: 2, refunded: 0 },
+      refines: {
+        root_id: root.id,
+        previous_id: first.id,
+        number: 2,
+        included: false,
+        given_before: [fact],
+        decision_before: first.result?.decision,
+      },
+    });
+    for (const runId of [first.id, second.id]) {
+      const { code, out } = await runHere(council, optimizationCommands, [
+        'optimizations',
+        'verify',
+        runId,
+      ]);
+      expect(out).toContain('ok   votes, claims and order that it starts from');
+      expect({ code, faults: out.match(/^NOT .*$/gm) }).toEqual({ code: 0, faults: null });
+    }
+    const { events } = await council.core.readStream(streamOf(second.id));
+    const scored = events.map(runEventOf).find(({ type }) => type === 'ScoresComputed');
+    expect(scored?.type === 'ScoresComputed' && scored.data.inputs).toEqual([
+      ...root.models.map(({ seat }) => `${root.id}/review.${seat}`),
+      ...root.models.map(({ seat }) => `${first.id}/review.${seat}`),
+      ...root.models.map(({ seat }) => `review.${seat}`),
+    ]);
+  });
+});
+
+describe('a call that begins a refinement', () => {
+  beforeEach(asked);
+
+  test('of two calls at once one begins a refinement and the other is refused', async () => {
+    for (const model of modelsOf(root)) personas[model] = 'hang';
+    const both = await Promise.all([refine(), refine()]);
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([201, 409]));
+    const refused = both.find(({ status }) => status === 409)!;
+    expect(await refused.json()).toMatchObject({ code: 'not-refinable' });
+    const { refinements, refinable } = await read(root.id);
+    expect(refinements).toHaveLength(1);
+    expect(refinable).toMatchObject({
+      allowed: false,
+      reason: expect.stringContaining('progress'),
+    });
+    await post(`/optimizations/${refinements[0]!.id}/cancel`);
+    await council.ended(person, refinements[0]!.id);
+  });
+
+  test('a call with the same key again gets the same refinement', async () => {
+    const [one, again] = [await refine({}, root.id, 'once'), await refine({}, root.id, 'once')];
+    expect([one.status, again.status]).toEqual([201, 201]);
+    const [first, second] = [await one.json(), await again.json()] as { data: Optimization }[];
+    expect(second?.data.id).toBe(first?.data.id);
+    await council.ended(person, first!.data.id);
+    expect((await read(root.id)).refinements).toHaveLength(1);
+    expect((await refine({ instruction: 'Other.' }, root.id, 'once')).status).toBe(409);
+  });
+
+  test('fields that are wrong are refused by name, and another person’s run is not found', async () => {
+    for (const [body, field] of [
+      [{ instruction: 'a', changed_fact: 'b' }, 'changed_fact'],
+      [{ claim_id: 'c1' }, 'claim_id'],
+      [{ changed_fact: 'b', claim_id: 'c99' }, 'claim_id'],
+      [{ instruction: ' ' }, 'instruction'],
+      [{ changed_fact: 'x'.repeat(1001) }, 'changed_fact'],
+    ] as const) {
+      const response = await refine(body);
+      expect(response.status).toBe(400);
+      const { errors } = (await response.json()) as { errors: { field: string }[] };
+      expect(errors.map((error) => error.field)).toContain(field);
+    }
+    const { token } = await council.signUp();
+    expect((await post(`/optimizations/${root.id}/refine`, { body: {}, token })).status).toBe(404);
+    expect((await read(root.id)).refinements).toEqual([]);
+  });
+
+  test('a run that has not completed, and a refinement that is not the newest, cannot be refined', async () => {
+    const draft = await council.data<Optimization>('/optimizations', {
+      token: person.token,
+      body: question,
+    });
+    expect((await refine({}, draft.id)).status).toBe(409);
+    expect(draft.refinable).toBeNull();
+    const first = await refined();
+    await refined();
+    expect((await refine({}, first.id)).status).toBe(409);
+    expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
+  });
+
+  test('a refinement whose process died before it started is cancelled, and another can begin', async () => {
+    const failed = await refined();
+    const { readStream, sealer } = council.core;
+    const [recorded] = (await readStream(streamOf(failed.id))).events;
+    const created = runEventOf(recorded!);
+    if (created.type !== 'OptimizationCreated') throw new Error('It was not created');
+    const id = refinementId(root.id, 2);
+    const texts = Object.entries(await openTexts(sealer, recorded!));
+    const sealed = await Promise.all(
+      texts.map(async ([field, text]) => [
+        field,
+        await sealer.seal(root.id, { stream: streamOf(id), field }, text ?? ''),
+      ]),
+    );
+    const { refines } = created.data;
+    const data = {
+      ...created.data,
+      sealed: Object.fromEntries(sealed) as typeof created.data.sealed,
+    };
+    const command = {
+      type: 'Create' as const,
+      data: { ...data, price: 2, refines: { ...refines!, number: 2, included: false } },
+    };
+    await council.core.bus.execute(
+      optimization,
+      {
+        streamId: streamOf(id),
+        command,
+        commandId: uuidV5(id, 'create'),
+        fingerprint: id,
+        actor: 'test',
+        correlationId: id,
+      },
+      'http',
+    );
+    expect((await refine()).status).toBe(409);
+    const { log } = council.core;
+    await sweepRuns({ ...council.core, log, clock: () => Date.now() + 60_000 });
+    expect((await read(id)).status).toBe('cancelled');
+    expect((await refined()).status).toBe('completed');
+  });
+
+  test('a seat whose model is gone is missing, and too few models refuse it before the charge', async () => {
+    const [first = ''] = votersOf(root);
+    gone.add(first);
+    const run = await refined();
+    expect(run.status).toBe('completed');
+    const { seat } = run.council.seats.find(({ model }) => model === first)!;
+    expect(run.models.find((one) => one.seat === seat)).toMatchObject({
+      status: 'not_called',
+      reason: 'This model is no longer offered',
+    });
+    expect(run.council.calls[`review.${seat}`]).toBeUndefined();
+    for (const model of modelsOf(root).slice(0, 4)) gone.add(model);
+    const before = await creditEvents();
+    const refused = await refine();
+    expect(refused.status).toBe(409);
+    expect(await refused.json()).toMatchObject({
+      code: 'not-refinable',
+      detail: expect.stringContaining('still offered'),
+    });
+    expect(await creditEvents()).toBe(before);
+    expect((await read(root.id)).refinements).toHaveLength(1);
+  });
+});
+
+describe('a refinement belongs to its root', () => {
+  let run: Optimization;
+  beforeAll(async () => {
+    await asked();
+    run = await refined({ changed_fact: fact });
+  });
+
+  test('lists show the root alone, with the number of its refinements', async () => {
+    const response = await council.call('/optimizations?limit=100', { token: person.token });
+    const { data } = (await response.json()) as OptimizationList;
+    expect(data.map(({ id }) => id)).not.toContain(run.id);
+    expect(data.find(({ id }) => id === root.id)).toMatchObject({
+      refinements: 1,
+      root_id: null,
+      refinement_number: null,
+    });
+  });
+
+  test('a refinement can be renamed', async () => {
+    const renamed = await council.data<Optimization>(`/optimizations/${run.id}`, {
+      method: 'PATCH',
+      token: person.token,
+      body: { title: 'With the monthly plan' },
+    });
+    expect(renamed.title).toBe('With the monthly plan');
+    expect((await read(root.id)).refinements[0]?.title).toBe('With the monthly plan');
+  });
+
+  test('a person’s export has the refinement with its fact, its votes and its result', async () => {
+    const rows = await Array.fromAsync(runExport(council.core).rows(person.userId));
+    const exported = rows.find(([table, row]) => table === 'runs' && row['id'] === run.id)?.[1];
+    expect(exported).toMatchObject({ root_id: root.id, refinement_number: 1, result: run.result });
+    const texts = rows.filter(([table, row]) => table === 'run_texts' && row['run_id'] === run.id);
+    expect(texts.map(([, row]) => row['field'])).toEqual(
+      expect.arrayContaining(['instruction', 'notes', 'reply']),
+    );
+  });
+
+  test('the command line refines a run and prints what changed', async () => {
+    await council.core.pool.query(
+      `insert into process_heartbeat (kind, process_id, host, pid) values ('worker', 'test', '', 0)`,
+    );
+    const words = ['optimizations', 'refine', root.id, '--fact', 'Prices have doubled.'];
+    const { code, out } = await runHere(council, runCommands, words);
+    expect(code).toBe(0);
+    expect(out).toContain('Refinement 2: Prices have doubled.');
+    expect(out).toContain('**What changed:**');
+  });
+
+  test('a root with a refinement in progress is not deleted', async () => {
+    for (const model of modelsOf(root)) personas[model] = 'hang';
+    const hanging = await begun();
+    const refusal = await remove(root.id);
+    expect([refusal.status, await refusal.json()]).toMatchObject([409, { code: 'running' }]);
+    await post(`/optimizations/${hanging.id}/cancel`);
+    await council.ended(person, hanging.id);
+  });
+
+  test('every read model agrees with the events of refinements', async () => {
+    for (const projection of projections)
+      expect((await verify(council.database.ownerPool, projection)).differences).toEqual([]);
+  });
+
+  test('figures about runs count roots alone', async () => {
+    const { rows } = await council.core.pool.query<{ completed: number; charged: number }>(
+      `select count(*)::integer as completed, round(avg(captured - refunded), 1)::float8 as charged
+       from optimization_list where user_id = $1 and root_id is null and status = 'completed'`,
+      [person.userId],
+    );
+    await expect
+      .poll(async () => council.data('/users/me/stats', { token: person.token }))
+      .toMatchObject({
+        optimizations_used: rows[0]?.completed,
+        completed_optimizations: rows[0]?.completed,
+        failed_optimizations: 0,
+        success_rate: 1,
+        average_cost_per_optimization: rows[0]?.charged,
+      });
+  });
+
+  test('a refinement is deleted, restored and erased with its root', async () => {
+    const refusal = await remove(run.id);
+    expect([refusal.status, await refusal.json()]).toMatchObject([409, { code: 'part-of-run' }]);
+    expect((await remove(root.id)).status).toBe(200);
+    const shown = async () =>
+      (await council.call(`/optimizations/${run.id}`, { token: person.token })).status;
+    expect(await shown()).toBe(404);
+    expect((await refine({}, run.id)).status).toBe(404);
+    expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
+    expect(await shown()).toBe(200);
+    await council.core.sealer.eraseKey(root.id);
+    const erased = await read(run.id);
+    expect(erased).toMatchObject({
+      title: 'Erased',
+      challenge: 'Erased',
+      refines: { text: 'Erased', given_before: [], decision_before: null },
+      result: { decision: 'Erased', changed: 'Erased' },
+      refinable: { allowed: false },
+    });
+    expect(JSON.stringify(erased)).not.toContain(fact);
+    expect((await refine()).status).toBe(409);
+  });
+});
+
+async function remove(runId: string): Promise<Response> {
+  return council.call(`/optimizations/${runId}`, { method: 'DELETE', token: person.token });
+}
