@@ -920,7 +920,7 @@ const Given = (description: string) =>
         optimizationLimits.refinement,
         `At most ${optimizationLimits.refinement} characters`,
       ),
-      inReadingOrder,
+      visible,
       v.nonEmpty('Write what is new, or leave it out'),
       v.description(description),
     ),

@@ -67,6 +67,10 @@ const kinds: ReadonlySet<string> = new Set([
   'failed checks',
   'last draft',
   'draft',
+  'new',
+  'changed claim',
+  'own votes',
+  'earlier decision',
 ]);
 const isAnswer = (kind: string) =>
   kind.startsWith('answer ') && labelPattern.test(kind.slice('answer '.length));
@@ -82,7 +86,9 @@ export type Obedient = {
   /** Calls whose instructions were others than without an attack. */
   misled: string[];
   known: () => Known;
-  /** Ends the run without an attack, or the attack before; null for one by the person alone. */
+  /** What follows is without an attack, and is what an attack is compared with. */
+  record: () => void;
+  /** What follows is attacked; null for an attack by the person alone. */
   attack: (by: ModelAttack | null) => void;
 };
 
@@ -103,7 +109,7 @@ export function obedientModels(simulated: Respond, attacker: string): Obedient {
   const respond: Respond = (request) => {
     heard.push(request);
     const reading = readAs(request);
-    const stage = request.schemaName ?? '';
+    const stage = stageOf(request, reading);
     const key = `${stage} ${request.model}`;
     if (isRecording) {
       const answer = simulated(request);
@@ -140,6 +146,9 @@ export function obedientModels(simulated: Respond, attacker: string): Obedient {
     heard,
     misled,
     known,
+    record() {
+      isRecording = true;
+    },
     attack(by) {
       isRecording = false;
       malicious = by;
@@ -147,6 +156,11 @@ export function obedientModels(simulated: Respond, attacker: string): Obedient {
       misled.length = 0;
     },
   };
+}
+
+/** A refinement has drafts of its own. */
+function stageOf({ schemaName }: Request, { blocks }: Reading): string {
+  return `${schemaName}${blocks.some(({ kind }) => kind === 'new') ? ' again' : ''}`;
 }
 
 function answersIn({ blocks }: Reading): Map<string, string> {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
@@ -9,19 +10,23 @@ import type {
   CheckReply,
   CreateOptimizationRequest,
   Optimization,
+  RefineRequest,
 } from '#services/optimizations/contract.ts';
 import { finishedEmail, finishedRun } from '#services/optimizations/finished-email.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { refinementId } from '#services/optimizations/refinement/begin.ts';
 import { layOut } from '#services/platform/mail/layout.ts';
+import { dataDelimiter, simulatedRunSeed } from '#services/platform/seeded.ts';
 import { preparedCases } from '#services/sandbox/models/cases.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
+import type { ExportReply } from '#services/identity/contract.ts';
 import { tracesOf } from '#tests/identity/erasure/traces.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
-import { fileAttacks, modelAttacks, questionAttacks } from './injections.ts';
+import { fileAttacks, modelAttacks, questionAttacks, refinementAttacks } from './injections.ts';
 import type { AskedAttack, ModelAttack } from './injections.ts';
 import { obedientModels, readAs } from './obedient.ts';
 import { reordering } from './inputs.ts';
@@ -33,6 +38,7 @@ import { reordering } from './inputs.ts';
 const attackerSeat = 'R2';
 const attackerModel = 'claude-haiku-5-5';
 const fileSentence = 'The rent of the workshop is fixed until the end of next year.';
+const seed = 'walls';
 const canary = 'Canary of another person: shall we sell the lighthouse?';
 
 const { question } = preparedCases().find((each) => each.case === 'stop-or-continue')!;
@@ -61,8 +67,10 @@ let council: TestCouncil;
 let person: Person;
 let clean: Optimization;
 let cleanCheck: CheckReply;
+let cleanRefined: Optimization;
+let refinements = 0;
 beforeAll(async () => {
-  council = await createTestCouncil({ seed: 'walls', respond: models.respond });
+  council = await createTestCouncil({ seed, respond: models.respond });
   person = await council.signUp();
   await give(council, person.userId, 2000);
   const bystander = await council.signUp();
@@ -70,6 +78,7 @@ beforeAll(async () => {
   await council.data('/optimizations', { token: bystander.token, body });
   clean = await council.ask(person, asked);
   cleanCheck = await check(asked);
+  cleanRefined = await refined({ changed_fact: 'Two of the clients leave in spring.' });
 });
 afterAll(async () => council.close());
 afterEach(() => {
@@ -114,7 +123,54 @@ test.each(modelAttacks)('$name leaves the votes of the others as they were', asy
   await expectHarmless(run);
 });
 
+const asFacts = refinementAttacks.map((attack, index) => ({
+  ...attack,
+  field: index % 2 === 0 ? ('changed_fact' as const) : ('instruction' as const),
+}));
+test.each(asFacts)('no second vote changes by $name as $field', async ({ text, field }) => {
+  models.attack(null);
+  const codes = codesOfNext();
+  const run = await refined({ [field]: text({ ...models.known(), codes }) });
+  expect(models.misled).toEqual([]);
+  expect(models.heard.map((request) => readAs(request).code)).toEqual(
+    expect.arrayContaining(codes),
+  );
+  const asks = models.heard.filter(({ schemaName }) => schemaName === 'second_vote');
+  expect(asks).toHaveLength(clean.council.seats.length);
+  expect(secondVotesOf(run)).toEqual(secondVotesOf(cleanRefined));
+  expect(figuresOf(run)).toEqual(figuresOf(cleanRefined));
+  expect(run.result).toEqual(cleanRefined.result);
+  await expectHarmless(run);
+});
+
 type Asked = typeof asked;
+
+/** The codes of the next refinement, which only a test can know. */
+function codesOfNext(): string[] {
+  const root = simulatedRunSeed(seed, asked.challenge, asked.strategy);
+  const id = refinementId(clean.id, refinements + 1);
+  const drawn = createHash('sha256').update(`${root}|${id}`).digest('hex').slice(0, 32);
+  const slots = [...clean.council.seats.map((each) => `review.${each.seat}`), 'draft.1'];
+  return slots.map((slot) => dataDelimiter(drawn, slot, 1));
+}
+
+async function refined(body: RefineRequest): Promise<Optimization> {
+  const { id } = await council.data<Optimization>(`/optimizations/${clean.id}/refine`, {
+    method: 'POST',
+    token: person.token,
+    body,
+  });
+  refinements += 1;
+  return council.ended(person, id);
+}
+
+function secondVotesOf({ council: { calls } }: Optimization) {
+  return Object.fromEntries(
+    Object.entries(calls)
+      .filter(([, { outcome }]) => outcome?.kind === 'second_vote')
+      .map(([slot, { outcome }]) => [slot, outcome]),
+  );
+}
 
 async function check({ strategy: _strategy, ...body }: Asked): Promise<CheckReply> {
   return council.data('/optimizations/check', { token: person.token, body });
@@ -236,6 +292,11 @@ test('no secret, text of another person or text of an attack stands in a prompt,
   const inPrompts = prompts.join('\n');
   expect(prompts.length).toBeGreaterThan(500);
   expect(secret.filter((text) => inPrompts.includes(text))).toEqual([]);
+
+  const exported = await council.data<ExportReply>('/users/me/export', { token: person.token });
+  const cells = Object.values(exported.csv).join('\n');
+  expect(cells).toContain("'=cmd|");
+  expect(cells).not.toMatch(/^\ufeff?"?[=+@]|[,\n]"?[=+@]/m);
 
   const words = [
     'evil.example',
