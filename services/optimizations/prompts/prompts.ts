@@ -229,10 +229,10 @@ export function draftPrompt(
       {
         kind: 'disagreements',
         text: brief.disagreements
-          .map(
-            (dispute) =>
-              `${dispute.claimId} | for: ${oneLine(dispute.for)} | against: ${oneLine(dispute.against)}`,
-          )
+          .flatMap(({ claimId, ...words }) => [
+            `${claimId} | for | ${oneLine(words.for)}`,
+            `${claimId} | against | ${oneLine(words.against)}`,
+          ])
           .join('\n'),
       },
       { kind: 'reasons', text: brief.reasons.map(linesOf(({ claimId }) => claimId)).join('\n') },
