@@ -45,7 +45,9 @@ function inLatin(text: string): string {
   );
 }
 
+// cspell:disable-next-line
 const alike = 'асеһіјорѕухНІКМОРСТХοα';
+// cspell:disable-next-line
 const latin = 'acehijopsyxHIKMOPCTXoa';
 
 /** Marks may stand behind one another, as in a name inside a quotation; few passes reach them all. */

@@ -93,25 +93,24 @@ test('the run without an attack has what an attack could change', () => {
   expect(clean.council.seats.find(({ seat }) => seat === attackerSeat)?.model).toBe(attackerModel);
 });
 
-const pairs = questionAttacks.map((inQuestion, index) => ({
-  inQuestion,
-  inFile: fileAttacks[index]!,
+/** A few attacks a run, because a run takes time. */
+const groups = Array.from({ length: 8 }, (_, index) =>
+  [...questionAttacks, ...fileAttacks].filter((_attack, at) => at % 8 === index),
+).map((attacks) => ({
+  attacks,
+  names: attacks.map(({ name, at }) => `${name} (${at})`).join(', '),
 }));
-test.each(pairs)(
-  'no vote changes by $inQuestion.name, or in a file by $inFile.name',
-  async ({ inQuestion, inFile }) => {
-    models.attack(null);
-    const body = attacked(attacked(asked, inQuestion), inFile);
-    expect(await check(body)).toEqual(cleanCheck);
-    const run = await council.ask(person, body);
-    expect(models.misled).toEqual([]);
-    for (const attack of [inQuestion, inFile])
-      expect([attack.name, isShown(attack)]).toEqual([attack.name, true]);
-    expect(figuresOf(run)).toEqual(figuresOf(clean));
-    expect(adviceOf(run)).toEqual(adviceOf(clean));
-    await expectHarmless(run);
-  },
-);
+test.each(groups)('no vote changes by $names', async ({ attacks }) => {
+  models.attack(null);
+  const body = attacks.reduce(attacked, asked);
+  expect(await check(body)).toEqual(cleanCheck);
+  const run = await council.ask(person, body);
+  expect(models.misled).toEqual([]);
+  expect(attacks.filter(({ at }) => !isShown(at, body))).toEqual([]);
+  expect(figuresOf(run)).toEqual(figuresOf(clean));
+  expect(adviceOf(run)).toEqual(adviceOf(clean));
+  await expectHarmless(run);
+});
 
 test.each(modelAttacks)('$name leaves the votes of the others as they were', async (attack) => {
   models.attack(attack);
@@ -186,32 +185,28 @@ function attacked(body: Asked, { at, text }: AskedAttack): Asked {
     case 'constraints':
       return { ...body, [at]: [...body[at], words] };
     case 'file':
-      return { ...body, files: [{ name: 'lease.txt', text: `${fileSentence}\n${words}` }] };
-    case 'file name':
-      return { ...body, files: [{ name: words, text: fileSentence }] };
+    case 'file name': {
+      const [name, more] = at === 'file' ? ['notes.txt', `\n${words}`] : [words, ''];
+      return { ...body, files: [...body.files, { name, text: `${fileSentence}${more}` }] };
+    }
   }
 }
 
-/** Whether each seat, and for a file each reviewer, read something of the attack. */
-function isShown({ at }: AskedAttack): boolean {
-  const kind = at === 'file name' ? 'file' : at;
-  const stages =
-    kind === 'file'
-      ? ['opinion', 'review', 'draft']
-      : ['opinion', 'claim_ledger', 'review', 'draft'];
-  const before = {
-    challenge: asked.challenge,
-    context: asked.context,
-    objectives: asked.objectives.join(),
-    constraints: asked.constraints.join(),
-    file: `Name: lease.txt\n\n${fileSentence}`,
+/** Whether each model that reads the field, or the files, read what was added to it. */
+function isShown(at: AskedAttack['at'], { files }: Asked): boolean {
+  const isFile = at === 'file' || at === 'file name';
+  const stages = ['opinion', 'review', 'draft', ...(isFile ? [] : ['claim_ledger'])];
+  const requests = models.heard.filter(({ schemaName }) => stages.includes(schemaName ?? ''));
+  const isRead = (request: (typeof requests)[number]): boolean => {
+    const { blocks } = readAs(request);
+    if (!isFile)
+      return blocks.some(
+        ({ kind, text }) => kind === at && text.length > String(asked[at]).length + 8,
+      );
+    const read = blocks.filter(({ kind, text }) => kind === 'file' && text.includes(fileSentence));
+    return read.length === files.length;
   };
-  return models.heard
-    .filter(({ schemaName }) => stages.includes(schemaName ?? ''))
-    .every((request) => {
-      const block = readAs(request).blocks.find((one) => one.kind === kind);
-      return block !== undefined && block.text.length > before[kind].length + 8;
-    });
+  return requests.length > stages.length && requests.every(isRead);
 }
 
 /** All figures of a run's votes that do not depend on the run's own draws. */
