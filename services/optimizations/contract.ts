@@ -1,11 +1,5 @@
 import * as v from 'valibot';
-import {
-  IdText,
-  inReadingOrder,
-  Pagination,
-  Time,
-  WholeText,
-} from '#services/platform/contract.ts';
+import { IdText, Pagination, Time, visible, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import { seatRoles } from '#services/models/strategy-list.ts';
@@ -89,7 +83,7 @@ export const Rows = (what: 'objectives' | 'constraints') =>
           optimizationLimits.row,
           `Each of the ${what} may have at most ${optimizationLimits.row} characters`,
         ),
-        inReadingOrder,
+        visible,
       ),
     ),
     v.transform((all) => all.filter((row) => row !== '')),
@@ -144,7 +138,7 @@ export const CreateOptimizationRequest = v.strictObject({
       optimizationLimits.challenge,
       `The challenge may have at most ${optimizationLimits.challenge} characters`,
     ),
-    inReadingOrder,
+    visible,
     v.nonEmpty('What business challenge are you facing?'),
   ),
   context: v.optional(
@@ -155,7 +149,7 @@ export const CreateOptimizationRequest = v.strictObject({
         optimizationLimits.context,
         `The context may have at most ${optimizationLimits.context} characters`,
       ),
-      inReadingOrder,
+      visible,
     ),
     '',
   ),
@@ -319,7 +313,7 @@ export const RenameRequest = v.strictObject({
       optimizationLimits.title,
       `The title may have at most ${optimizationLimits.title} characters`,
     ),
-    inReadingOrder,
+    visible,
     v.nonEmpty('Enter a title'),
   ),
 });
@@ -926,7 +920,7 @@ const Given = (description: string) =>
         optimizationLimits.refinement,
         `At most ${optimizationLimits.refinement} characters`,
       ),
-      inReadingOrder,
+      visible,
       v.nonEmpty('Write what is new, or leave it out'),
       v.description(description),
     ),

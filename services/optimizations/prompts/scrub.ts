@@ -32,9 +32,23 @@ export function scrubOf(models: readonly NamedModel[]): Scrub {
  * instructs its judges, or imitates the markers of a prompt.
  */
 export function findsInjection(text: string): boolean {
-  const plain = text.normalize('NFKC').replace(/\s+/g, ' ');
+  const plain = inLatin(text.normalize('NFKC')).replace(/\s+/g, ' ');
   return injectionPatterns.some((pattern) => pattern.test(plain));
 }
+
+/** Letters of other alphabets that look like Latin ones, in words that hold Latin ones as well. */
+function inLatin(text: string): string {
+  return text.replace(/[\p{L}\d]+/gu, (word) =>
+    /[a-z]/i.test(word)
+      ? word.replace(/[^\p{Script=Latin}\d]/gu, (letter) => latin[alike.indexOf(letter)] ?? letter)
+      : word,
+  );
+}
+
+// cspell:disable-next-line
+const alike = 'асеһіјорѕухНІКМОРСТХοα';
+// cspell:disable-next-line
+const latin = 'acehijopsyxHIKMOPCTXoa';
 
 /** Marks may stand behind one another, as in a name inside a quotation; few passes reach them all. */
 const maximumScrubPasses = 4;
@@ -155,7 +169,8 @@ const injectionPatterns: readonly RegExp[] = [
     `\\b(?:give|award|assign)\\s+(?:this|my|it|every other|all other)\\s*${answerWord}?s?\\s+(?:a\\s+|the\\s+)?(?:score|rating|rank|10|ten|1|one|highest|lowest|top|maximum|minimum)\\b`,
     'i',
   ),
-  /\b(?:set|leave|keep|return)\s+(?:the\s+)?["']?(?:injection_suspected|fatal_flaws|decision_vote|ranking)["']?\b/i,
-  /\[(?:begin|end)\s+[0-9a-f]{8,}/i,
+  /\b(?:set|leave|keep|return)\s+(?:the\s+)?(?:["']?(?:injection_suspected|fatal_flaws|decision_vote)\b|["']ranking["'])/i,
+  /\[\s*(?:begin|end)\s+[0-9a-f]{8,}/i,
+  /<\|\s*(?:im_start|im_end|system|eot_id|end_header_id)\s*\|>|\[\/?INST\]/i,
   /<\/?\s*(?:system|instructions?|prompt)\s*>|\bsystem prompt\b.{0,40}\b(?:reveal|print|repeat|is)\b/i,
 ];
