@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '#services/live/contract.ts';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract.ts';
 import { closed, runId as storyId } from '#tests/optimizations/run/run-script.ts';
 import {
   balance,
@@ -23,13 +23,13 @@ const list = '/dashboard/optimizations';
 const story = storyOf(closed());
 
 /** A server that keeps one user's runs: a deleted run is hidden, and every change is published. */
-function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof member>[0] = {}) {
+function keep(begin: readonly ListedRun[], answers: Parameters<typeof member>[0] = {}) {
   const runs = new Map(begin.map((run) => [run.id, run]));
   const hidden = new Set<string>();
   const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let version = 100;
 
-  const shown = (): OptimizationSummary[] => [...runs.values()].filter(({ id }) => !hidden.has(id));
+  const shown = (): ListedRun[] => [...runs.values()].filter(({ id }) => !hidden.has(id));
   const write = (event: string, data: unknown): Uint8Array => {
     version += 1;
     const text = `id: e.1.${version}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -105,7 +105,7 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
 
 const five = [
   runOf(1, { status: 'processing', progress: 46, agreement_score: null }),
-  runOf(2, { title: 'A second shop?' }),
+  runOf(2, { title: 'A second shop?', refinements: 2 }),
   runOf(3, { status: 'failed', agreement_score: null }),
   runOf(4),
   runOf(5, { status: 'pending' }),
@@ -132,6 +132,7 @@ describe('the list of all optimizations', () => {
     await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
     const row = page.getByRole('listitem').filter({ hasText: 'A second shop?' });
     const target = (name: string) => row.getByRole('link', { name }).getAttribute('href');
+    await row.getByText('2 refinements').waitFor();
     expect(await target('Duplicate')).toBe(`/optimization?from=${runId(2)}`);
     expect(await target('Save as recipe')).toBe(`/recipes/new?run=${runId(2)}`);
     await button(page, 'Rename', 'Question 4').click();

@@ -162,7 +162,7 @@ function sameHead(one: RunView, other: RunView): boolean {
   return (
     one.title === other.title &&
     one.challenge === other.challenge &&
-    one.refinements.length === other.refinements.length &&
+    one.refinements === other.refinements &&
     statusOf(one) === statusOf(other)
   );
 }

@@ -110,7 +110,10 @@ function ComposerForm({
       {claim === null ? (
         <Kinds chosen={draft.kind} onChoose={(kind) => change({ kind })} />
       ) : (
-        <p className="max-w-prose border-s-2 border-line-strong ps-3">{claim}</p>
+        <p className="max-w-prose border-s-2 border-line-strong ps-3">
+          <span className="block text-sm text-ink-2">The recommendation rests on this:</span>
+          {claim}
+        </p>
       )}
       {draft.kind === 'contested' ? null : (
         <TextArea
