@@ -388,16 +388,19 @@ export async function readDurations(
   client: Queryable,
   { since, least }: { since: string; least: number },
 ): Promise<RunDurations[]> {
-  const seconds = 'extract(epoch from ended_at::timestamptz - started_at::timestamptz)';
   const { rows } = await client.query<RunDurations>(
-    `select strategy, strategy_version as version, provider_class as "providerClass",
-       simulated_seats > 0 as simulated, count(*)::integer as runs,
-       (percentile_disc(0.5) within group (order by ${seconds}))::float8 as p50,
-       (percentile_disc(0.9) within group (order by ${seconds}))::float8 as p90
-     from optimization_list
-     where started_at >= $1 and status = 'completed' and ended_at is not null
-       and strategy_version is not null and provider_class is not null
-     group by strategy, strategy_version, provider_class, simulated_seats > 0
+    `select strategy, strategy_version as version, provider_class as "providerClass", simulated,
+       count(*)::integer as runs,
+       (percentile_disc(0.5) within group (order by seconds))::float8 as p50,
+       (percentile_disc(0.9) within group (order by seconds))::float8 as p90
+     from (
+       select *, simulated_seats > 0 as simulated,
+         extract(epoch from ended_at::timestamptz - started_at::timestamptz) as seconds
+       from optimization_list
+       where started_at >= $1 and status = 'completed' and ended_at is not null
+         and strategy_version is not null and provider_class is not null
+     ) as run
+     group by strategy, strategy_version, provider_class, simulated
      having count(*) >= $2`,
     [since, least],
   );

@@ -1112,7 +1112,7 @@ export const optimizationEndpoints = {
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
     description:
-      'A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
+      'Refinements are not among them: `refinements` says how many a run has, and the run itself lists them. A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
     access: 'person',
     query: RunsQuery,
     isConditional: true,
@@ -1152,7 +1152,7 @@ export const optimizationEndpoints = {
   'DELETE /optimizations/{id}': {
     summary: 'Delete an ended run or a draft',
     description:
-      'Hides the run; its texts are erased 30 days later. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
+      'Hides the run and its refinements; their texts are erased 30 days later. A refinement is not deleted alone: 409 `part-of-run`. While one is in progress, its run is refused with 409 `running`. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
     access: 'person',
     status: 200,
     reply: DeletedReply,

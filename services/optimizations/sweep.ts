@@ -3,7 +3,7 @@ import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { RunState } from './run/state.ts';
 import { forgetJob, owedJobs } from './run/reactions.ts';
-import { issue } from './commands.ts';
+import { cancelRun, issue } from './commands.ts';
 import { addJob } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 import { streamOf } from './run/events.ts';
@@ -11,7 +11,8 @@ import { streamOf } from './run/events.ts';
 /**
  * Sweeps runs whose jobs have gone missing: a job that failed for good, or a queue that was restored
  * without them. It issues a nudge to the run, and adds every missing job that the run's state
- * owes, under the same keys.
+ * owes, under the same keys. A refinement that never started is cancelled: one call creates and starts
+ * it, so its process died between the two, and a draft would keep the next refinement waiting.
  */
 export async function sweepRuns(
   dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'> & { log: Log },
@@ -74,6 +75,10 @@ async function nudge(
   const { pool, clock } = dependencies;
   const state = await snapshotOf(pool, runId);
   if (!state) return 0;
+  if (state.stage === 'draft' && state.refines !== undefined) {
+    await cancelRun(dependencies, runId);
+    return 0;
+  }
   const missing = await withoutJob(pool, owedJobs(runId, state));
   if (missing.length === 0) return 0;
   const now = new Date(clock()).toISOString();

@@ -158,8 +158,9 @@ test('the success rate is a share of completed and failed runs, and unknown befo
   expect(unknown).toMatchObject({ success_rate: null, average_cost_per_optimization: null });
   await app.database.ownerPool.query(
     `insert into credit_analytics
-       (user_id, run_id, seat, model, cost_micros, unpriced_calls, closed, outcome, charged, credits)
-     select $1, run_id, seat, 'model-a', 0, 0, true, outcome, charged, 0
+       (user_id, run_id, seat, model, cost_micros, unpriced_calls, closed, refinement, outcome,
+        charged, credits)
+     select $1, run_id, seat, 'model-a', 0, 0, true, false, outcome, charged, 0
      from (values ('opt_1', 'completed', 14), ('opt_2', 'completed', 7), ('opt_3', 'failed', 7),
        ('opt_4', 'cancelled', 0), ('opt_5', null, null)) run (run_id, outcome, charged)
      cross join (values ('S1'), ('R1')) seat (seat)`,

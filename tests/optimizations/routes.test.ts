@@ -155,7 +155,7 @@ describe('creating a run', () => {
     expect(plain.status).toBe(415);
     const large = await app.call('/optimizations', {
       token: ann.token,
-      body: { ...question, context: 'x'.repeat(120_000) },
+      body: { ...question, context: 'x'.repeat(450_000) },
     });
     expect(large.status).toBe(413);
   });

@@ -22,6 +22,7 @@ import {
   CreateOptimizationRequest,
   CheckRequest,
   EstimateRequest,
+  RefineRequest,
   RenameRequest,
   TickRequest,
 } from '#services/optimizations/contract.ts';
@@ -512,6 +513,11 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   },
   'POST /api/optimizations/:id/process': ownRun(202, (id) => `/optimizations/${id}/process`),
   'POST /api/optimizations/:id/cancel': ownRun(202, (id) => `/optimizations/${id}/cancel`),
+  // The run was not started, so it has no result to refine.
+  'POST /api/optimizations/:id/refine': {
+    ...ownRun(409, (id) => `/optimizations/${id}/refine`, { changed_fact: 'Rents have fallen.' }),
+    schema: RefineRequest,
+  },
   'GET /api/stream': ownRun(200, (id) => `/stream?optimization=${id}`),
 
   // --- recipes ---

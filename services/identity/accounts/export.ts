@@ -142,6 +142,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'cost_micros',
       'unpriced_calls',
       'closed',
+      'refinement',
       'outcome',
       'charged',
       'credits',

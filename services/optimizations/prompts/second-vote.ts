@@ -138,7 +138,7 @@ type CheckedSecondVote = {
 };
 
 /** A second vote against what its writer was shown: claims left out keep their earlier vote. */
-function checkSecondVote(
+export function checkSecondVote(
   { votes, decision_vote: decision }: SecondVoteReply,
   shown: { claimIds: readonly string[]; optionIds: readonly string[] },
 ): Checked<CheckedSecondVote> {

@@ -165,12 +165,13 @@ function objectionTo(
   return null;
 }
 
-/** The fact that a voter misses for one of its claims; else one that its best answer asks for. */
+/** The fact that its best answer asks for; else one that a voter misses for one of its claims. */
 function settles(view: RunView, scores: Scores, proposers: readonly string[]): string | null {
-  const missed = claimsOf(view, scores, proposers).map((claim) => missingFact(view, scores, claim));
   const best = scores.order.find((seat) => proposers.includes(seat));
   const asked = best === undefined ? undefined : opinionOf(view, best)?.missing_info[0];
-  return missed.find((fact) => fact !== null) ?? asked ?? null;
+  if (asked !== undefined) return asked;
+  const missed = claimsOf(view, scores, proposers).map((claim) => missingFact(view, scores, claim));
+  return missed.find((fact) => fact !== null) ?? null;
 }
 
 /** The claims of some answers, the disputed and the more important ones first. */

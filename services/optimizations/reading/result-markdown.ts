@@ -70,7 +70,8 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
         [
           `- About the answer of ${name(run, flaw.about_seat)}`,
           ...flawTexts(run, flaw).map(
-            ({ seat, text }) => `  - ${name(run, seat)}: ${escapeMarkdown(text)}`,
+            ({ seats, text }) =>
+              `  - ${escapeMarkdown(seatNames(run.models, seats))}: ${escapeMarkdown(text)}`,
           ),
           `  - ${escapeMarkdown(replyWords(flaw))}`,
         ].join('\n'),

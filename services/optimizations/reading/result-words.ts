@@ -154,14 +154,16 @@ export function objectionWords(view: RunView, { text, claim_id: claim }: Objecti
 
 export const flawsTitle = 'What two or more models call a mistake';
 
-/** What each reviewer wrote, in its own words; empty once the texts are erased. */
+/** What the reviewers wrote, each text once with all who wrote it; empty once the texts are erased. */
 export function flawTexts(
   { council }: Optimization,
   { about_seat: about, reviewers }: Flaw,
-): { seat: string; text: string }[] {
-  return reviewers.flatMap((seat) =>
-    fatalFlawsOf(council, seat, about).map((text) => ({ seat, text })),
-  );
+): { seats: string[]; text: string }[] {
+  const authors = new Map<string, string[]>();
+  for (const seat of reviewers)
+    for (const text of fatalFlawsOf(council, seat, about))
+      authors.set(text, [...(authors.get(text) ?? []), seat]);
+  return [...authors].map(([text, seats]) => ({ seats, text }));
 }
 
 export function replyWords({ reply }: Flaw): string {
@@ -266,7 +268,7 @@ function dayAfter(at: string, days: number): string {
   return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(day);
 }
 
-export const missingTitle = 'What is missing';
+export const missingTitle = 'What the models would need to know';
 
 /** What nobody knows, without the facts and claims that a result lists elsewhere. */
 export function openPoints(result: RunResult, bias: BiasAnalysis): string[] {

@@ -31,7 +31,7 @@ import { refinableOf } from './offer.ts';
 
 /**
  * Begins the refinement of a result: a run of its own, which holds what it decides from and is sealed
- * with the key of its root (`docs/decisions/0044-refinement.md`).
+ * with the key of its root (`docs/decisions/0046-refinement.md`).
  */
 export type RefineDependencies = StartDependencies & {
   registry: Pick<ModelRegistry, 'offers' | 'provider'>;

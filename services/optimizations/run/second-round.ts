@@ -6,7 +6,7 @@ import type { At } from './state.ts';
 
 /**
  * A refinement votes again on what matters most and keeps everything else: the answers, their order,
- * and every vote that was not given again (`docs/decisions/0044-refinement.md`).
+ * and every vote that was not given again (`docs/decisions/0046-refinement.md`).
  */
 type Refining = At<'reviews'> & { refines: Refines };
 

@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RecordedEvent } from '#db/recorded-event.ts';
+import { runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { evolve, initialState } from '#services/optimizations/run/state.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
 import type { FailureClass } from '#services/models/model.ts';
 import { councilBefore } from '#services/optimizations/refinement/before.ts';
 import type { CallOutcome, ClaimFixed, Stance } from '#services/optimizations/run/events.ts';
@@ -240,6 +246,22 @@ describe('the scores of a refinement', () => {
       ...votes.map((slot) => `${runId}/${slot}`),
       ...votes.map((slot) => `opt_first/${slot}`),
     ]);
+  });
+
+  test('a run of v0.1 can be refined, and its votes count as they are', () => {
+    const golden = join(import.meta.dirname, '../../golden/run-completed-1.jsonl');
+    const events = readFileSync(golden, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => runEventOf(JSON.parse(line) as RecordedEvent));
+    const of = { state: events.reduce<RunState>(evolve, initialState()), events };
+    const begun = refinementOf({ ...closed(), ...of }).given(start());
+    const done = begun.answered(owedSlots(begun.state));
+    const { order, decision, verdict } = scoresOf(done);
+    const recorded = only(events, 'ScoresComputed').data;
+    expect({ order, decision }).toEqual({ order: recorded.order, decision: recorded.decision });
+    expect(recorded.verdict).toBeUndefined();
+    expect(verdict?.votesTotal).toBe(Object.values(decision.votes).flat().length);
   });
 
   test('a run without scores is no ground for a refinement', () => {

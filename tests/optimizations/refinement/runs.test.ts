@@ -6,7 +6,10 @@ import { runCommands } from '#services/cli/run.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
-import { runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { refinementId } from '#services/optimizations/refinement/begin.ts';
+import { optimization } from '#services/optimizations/run/optimization.ts';
+import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
@@ -323,6 +326,48 @@ describe('a call that begins a refinement', () => {
     await refined();
     expect((await refine({}, first.id)).status).toBe(409);
     expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
+  });
+
+  test('a refinement whose process died before it started is cancelled, and another can begin', async () => {
+    const failed = await refined();
+    const { readStream, sealer } = council.core;
+    const [recorded] = (await readStream(streamOf(failed.id))).events;
+    const created = runEventOf(recorded!);
+    if (created.type !== 'OptimizationCreated') throw new Error('It was not created');
+    const id = refinementId(root.id, 2);
+    const texts = Object.entries(await openTexts(sealer, recorded!));
+    const sealed = await Promise.all(
+      texts.map(async ([field, text]) => [
+        field,
+        await sealer.seal(root.id, { stream: streamOf(id), field }, text ?? ''),
+      ]),
+    );
+    const { refines } = created.data;
+    const data = {
+      ...created.data,
+      sealed: Object.fromEntries(sealed) as typeof created.data.sealed,
+    };
+    const command = {
+      type: 'Create' as const,
+      data: { ...data, price: 2, refines: { ...refines!, number: 2, included: false } },
+    };
+    await council.core.bus.execute(
+      optimization,
+      {
+        streamId: streamOf(id),
+        command,
+        commandId: uuidV5(id, 'create'),
+        fingerprint: id,
+        actor: 'test',
+        correlationId: id,
+      },
+      'http',
+    );
+    expect((await refine()).status).toBe(409);
+    const { log } = council.core;
+    await sweepRuns({ ...council.core, log, clock: () => Date.now() + 60_000 });
+    expect((await read(id)).status).toBe('cancelled');
+    expect((await refined()).status).toBe('completed');
   });
 
   test('a seat whose model is gone is missing, and too few models refuse it before the charge', async () => {

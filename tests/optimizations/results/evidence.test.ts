@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
@@ -184,4 +184,59 @@ describe('a result and the replies of its models', () => {
       expect(run.title).toBe(prepared?.question.title);
     }
   });
+});
+
+describe('a question without facts', () => {
+  test('a question that says nothing is checked as undecidable, and a run of it all the same cannot be decided', async () => {
+    const person = await council.signUp();
+    await give(council, person.userId, 50);
+    // cspell:disable-next-line
+    const body = { challenge: 'asdf qwer zxcv 12345 ???', challenge_type: 'other' };
+    const check = await council.data<CheckReply>('/optimizations/check', {
+      token: person.token,
+      body,
+    });
+    expect(check).toMatchObject({ verdict: 'undecidable', skipped: false });
+    expect(check.why?.length).toBeGreaterThan(20);
+    const { result, credits } = await council.ask(person, { ...body, strategy: 'balanced' });
+    expect(result).toMatchObject({ heading: 'undecidable', option_id: 'undecidable' });
+    expect(result?.missing_facts).not.toEqual([]);
+    expect(credits).toMatchObject({ charged: 14, refunded: 0 });
+  });
+
+  test('a question with no facts is asked for them', async () => {
+    const person = await council.signUp();
+    await give(council, person.userId, 50);
+    const check = await council.data<CheckReply>('/optimizations/check', {
+      token: person.token,
+      body: { challenge: 'Should I hire somebody?', challenge_type: 'hiring' },
+    });
+    expect(check.verdict).toBe('ask');
+    expect(check.questions.length).toBeGreaterThan(0);
+  });
+});
+
+test('a German question gets its answer in German, from its decision to its last quote', () => {
+  const german = runs.filter(({ name }) => name.endsWith('-de'));
+  expect(german.length).toBeGreaterThan(0);
+  // cspell:disable-next-line
+  const ours = /\b(?:der|die|das|den|dem|und|ist|nicht|Sie|Kunden|Preis|mit|von|für|kann)\b/i;
+  for (const { run } of german) {
+    const { result, evolution } = run;
+    const texts = [
+      run.title,
+      result?.decision,
+      result?.decision_option,
+      ...(result?.sections ?? []).flatMap(({ blocks }) => blocks.map(({ text }) => text)),
+      ...(result?.next_steps ?? []).map(({ action }) => action),
+      ...(result?.flaws ?? []).flatMap(({ texts: written, reply }) => [...written, reply]),
+      ...(evolution.bias?.disagreement_areas ?? []).flatMap(({ about, text, sides }) => [
+        ...(about === 'decision' ? [] : [text]),
+        ...sides.flatMap(({ quote }) => quote?.text ?? []),
+      ]),
+      ...Object.values(run.council.ledger?.options ?? {}).map(({ text }) => text),
+    ].filter((text) => text !== null && text !== undefined);
+    expect(texts.filter((text) => !ours.test(text) && text.length > 40)).toEqual([]);
+    expect(texts.length).toBeGreaterThan(20);
+  }
 });

@@ -190,6 +190,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
     'chosen',
     'orders.newest',
     'orders[sort]',
+    'refinementCount',
     'rowColumns',
     'table',
   ],

@@ -124,7 +124,7 @@ describe('the credits page', () => {
   it('the page lists what each model cost with its share, and links to the answers about credits', async () => {
     const page = await open('/credits');
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
-    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => models.innerText()).toContain('8 · 57%');
     const answers = page.getByRole('region', { name: 'How credits work' }).getByRole('link');
     await expect
       .poll(() => answers.evaluateAll((links) => links.map((link) => link.getAttribute('href'))))
@@ -152,14 +152,14 @@ describe('the credits page', () => {
       }),
     });
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
-    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => models.innerText()).toContain('8 · 57%');
     await expect.poll(() => Promise.resolve(listening())).toBe(1);
     const before = fetched;
     publish({ ...balance, available_credits: 72 });
     await page.getByText('72', { exact: true }).first().waitFor();
     // This fetch is too early: the figures are computed after the ledger.
     await expect.poll(() => fetched).toBe(before + 1);
-    await expect.poll(() => models.innerText()).toContain('8 · 57 %');
+    await expect.poll(() => models.innerText()).toContain('8 · 57%');
     isComputed = true;
     publishStale('run_usage');
     publishStale('credit_analytics');

@@ -42,7 +42,7 @@ const busy = member({
 describe('the dashboard', () => {
   it('the dashboard passes axe and fits every window, light and dark', async () => {
     const page = await open('/dashboard', { api: busy });
-    await page.getByText('Running: Question 1, 46 %').waitFor();
+    await page.getByText('Running: Question 1, 46%').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
 

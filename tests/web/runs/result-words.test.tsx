@@ -113,7 +113,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
     says: [
       'Cannot be decided from what was given',
       '5 of 7 models say so.',
-      'What is missing',
+      'What the models would need to know',
       'The number of leads.',
       decision,
       'Next steps',
@@ -125,7 +125,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Cannot be decided from what was given',
       '5 of 7 models say so.',
       putTogether,
-      'What is missing',
+      'What the models would need to know',
       'The number of leads.',
     ],
     not: [decision, 'Next steps'],

@@ -31,7 +31,7 @@ function countWords(text: string): number {
 }
 
 /** Half of its words, or more, can be words of no language. */
-function isNonsense(challenge: string): boolean {
+export function isNonsense(challenge: string): boolean {
   const words = challenge.toLowerCase().match(/\p{L}+/gu) ?? [];
   return 2 * words.filter(isNoise).length >= words.length;
 }

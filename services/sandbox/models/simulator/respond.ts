@@ -10,7 +10,7 @@ import type { Material } from './material.ts';
 import { opinionAsProse, writeOpinion } from './opinion.ts';
 import { planFor } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
-import { writeQuestionCheck } from './question-check.ts';
+import { isNonsense, writeQuestionCheck } from './question-check.ts';
 import { writeReview } from './review.ts';
 import { writeSecondVote } from './second-vote.ts';
 import { newTables, reviewerAtTable, seatAtTable, seatingOfStrategy, wholeTable } from './seats.ts';
@@ -30,7 +30,9 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
     const known = plans.get(key);
     if (known !== undefined) return known;
     const drawn = [seed, asked.challenge, asked.context, ...panel].join('|');
-    const plan = planFor(nearestCase(asked).case, drawn, panel);
+    // Whatever case stands in, most say that such a question cannot be decided.
+    const outcome = isNonsense(asked.challenge) ? 'agree:6-1:undecidable:' : '';
+    const plan = planFor(nearestCase(asked).case, `${outcome}${drawn}`, panel);
     plans.set(key, plan);
     return plan;
   };

@@ -156,7 +156,7 @@ function reasonOf(
   return claim.disagree[against.indexOf(seat)] ?? '';
 }
 
-/** What a claim for the option means to this role; its voters begin with different ones. */
+/** What a claim for this option alone means to the role; without one what the option says in a line. */
 function reasonForOption(
   { seats }: Plan,
   { role, votes, code }: PlannedSeat,
@@ -165,8 +165,8 @@ function reasonForOption(
   const voters = seats.filter((one) => one.votes === votes);
   const turn = voters.findIndex((one) => one.code === code);
   const said = claims
-    .flatMap(({ claim }) => (claim?.supports.includes(votes.id) ? [claim] : []))
-    .toSorted((one, other) => other.importance - one.importance)
+    .flatMap(({ claim }) => (claim === null || votes.id === 'undecidable' ? [] : [claim]))
+    .filter(({ supports: [only, ...others] }) => only === votes.id && others.length === 0)
     .map(({ says }) => says[role])
     .filter(isShort);
   const lines = votes.one_lines[role].filter(isShort);

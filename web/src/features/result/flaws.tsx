@@ -1,6 +1,11 @@
 import type { ReactNode } from 'react';
 import type { Flaw, Optimization } from '#services/optimizations/contract.ts';
-import { flawTexts, replyWords, seatName } from '#services/optimizations/reading/result-words.ts';
+import {
+  flawTexts,
+  replyWords,
+  seatName,
+  seatNames,
+} from '#services/optimizations/reading/result-words.ts';
 
 /** Mistakes that two or more reviewers found in one answer, and what the recommendation replies. */
 export function Flaws({ run, flaws }: { run: Optimization; flaws: readonly Flaw[] }): ReactNode {
@@ -10,9 +15,9 @@ export function Flaws({ run, flaws }: { run: Optimization; flaws: readonly Flaw[
         <li key={flaw.id} className="max-w-prose space-y-2 border-s-4 border-warn ps-4">
           <p className="font-medium">About the answer of {seatName(run.models, flaw.about_seat)}</p>
           <ul className="space-y-2">
-            {flawTexts(run, flaw).map(({ seat, text }) => (
-              <li key={`${seat} ${text}`}>
-                <span className="text-ink-2">{seatName(run.models, seat)}:</span> {text}
+            {flawTexts(run, flaw).map(({ seats, text }) => (
+              <li key={text}>
+                <span className="text-ink-2">{seatNames(run.models, seats)}:</span> {text}
               </li>
             ))}
           </ul>
