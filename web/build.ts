@@ -33,13 +33,13 @@ export type WebBuildOptions = {
 
 const sources = [
   'web/**/*',
-  'services/*/contract.ts',
+  'services/*/*contract.ts',
   // The page that explains the method.
   'docs/method.md',
   'services/http/guide.ts',
   'services/identity/refusals.ts',
   // The pages share the view of a run and everything it is built from.
-  'services/optimizations/{run,council,prompts,reading}/*.ts',
+  'services/optimizations/{run,council,prompts,reading,check,files}/*.ts',
   // The prices on the home page.
   'services/payments/catalogue.ts',
   'services/models/catalogue.json',

@@ -108,6 +108,12 @@ export default defineConfig({
               priority: 2,
             },
             // After 'figures', from which it would take what writes numbers.
+            // What every signed-in page needs of runs; 'runs' are the words for one.
+            {
+              name: 'run-facts',
+              test: /services\/optimizations\/((\w+-)?contract|check\/questions|reading\/view|run\/(slots|events|second-ballot))\./,
+              priority: 2,
+            },
             { name: 'runs', test: /services\/optimizations\//, priority: 2 },
             { name: 'parts', test: /web\/src\/ui\/(card|hydrated)\./, priority: 2 },
             { name: 'member', test: memberParts, priority: 1 },

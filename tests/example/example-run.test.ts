@@ -108,12 +108,15 @@ describe('the example run', () => {
     const now = Date.parse(example.recordedAt);
     const described = views.map((view, index) => describeRun(view, now + (times[index] ?? 0)));
     for (const each of described) v.parse(Optimization, each);
+    expect(described.at(-1)?.result?.flaws.map(({ reply }) => reply)).toEqual([
+      expect.stringMatching(/.{20}/),
+    ]);
     expect(described.at(-1)).toMatchObject({
       status: 'completed',
       progress: 100,
       simulated_seats: 7,
       stand_in: { title: prepared.question.title, exact: true },
-      result: { heading: 'recommendation', verified: 'two' },
+      result: { heading: 'recommendation', votes_for: 5, votes_total: 7, verified: 'two' },
     });
   });
 

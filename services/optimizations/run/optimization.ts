@@ -2,7 +2,7 @@ import type { Decider } from '#services/platform/command.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import { effortOf, isLastAttempt, nextTry } from './attempts.ts';
-import { forgottenFrom } from './deadlines.ts';
+import { forgottenFrom, untilClosed } from './deadlines.ts';
 import type {
   CalledModel,
   CallOutcome,
@@ -186,6 +186,8 @@ function cancelDraft(state: At<'draft'>): OptimizationEvent[] {
 
 function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationEvent[] {
   if (!isOpen(state) || stageOf(command.slot) !== state.stage) return [];
+  // The job of the deadline, which is due, closes the stage or opens it once more.
+  if (untilClosed(state, Date.parse(command.now)) <= 0) return [];
   const call = owedCall(state, command.slot);
   if (!call || command.attempt !== call.attempts + 1) return [];
   const lost = { slot: command.slot, attempt: call.attempts };

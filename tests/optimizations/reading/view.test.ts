@@ -7,7 +7,7 @@ import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schem
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { costOf, describeRun, overallProgress } from '#services/optimizations/reading/describe.ts';
-import { erased } from '#services/optimizations/reading/texts.ts';
+import { erased, undecidableText } from '#services/optimizations/reading/texts.ts';
 import {
   applyPatch,
   beginView,
@@ -165,7 +165,7 @@ const described = (script: Script, texts: Texts = textsOf) =>
   describeRun(viewOf(script, texts), later);
 
 /** Every stream of some worlds in which much goes wrong. */
-const streams = Array.from({ length: 40 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
+const streams = Array.from({ length: 28 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
 const calmStreams = [1, 2, 3].flatMap((seed) => [...live({ seed, calm: true }).runs.values()]);
 const anyStream = fc.constantFrom(...streams, ...calmStreams);
 
@@ -185,7 +185,10 @@ describe('a view of any run', () => {
     for (const events of calmStreams.filter(({ length }) => length > 1)) {
       const all = viewsOf(events).map((view) => describeRun(view, later));
       const steps = all.map((run) => run.evolution.current_step);
-      expect([...new Set(steps)]).toEqual(order);
+      const isRefinement = events.some(({ data }) => 'refines' in data);
+      // Nobody is asked for an answer again.
+      const expected = order.filter((step) => !isRefinement || step !== 'querying_models');
+      expect([...new Set(steps)]).toEqual(expected);
       const progress = all.map((run) => run.progress);
       expect(progress).toEqual(progress.toSorted((one, other) => one - other));
       const models = all
@@ -286,7 +289,8 @@ describe('a run whose texts are erased', () => {
           objectives: [],
           constraints: [],
         });
-        expect(run.result?.decision ?? erased).toBe(erased);
+        // Not a text of the run, but the name of an option that every run has.
+        expect([erased, undecidableText]).toContain(run.result?.decision ?? erased);
       }
   });
 

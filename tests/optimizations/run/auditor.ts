@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type {
+  Heading,
   OptimizationEvent,
+  Refines,
   Schedule,
   Seat,
   Settlement,
@@ -13,13 +15,14 @@ import type { Books } from '#tests/credits/ledger-oracle.ts';
 
 /**
  * Reads both streams as they grow, without the deciders, and names the first fault: a stage opened
- * or a slot answered twice, an outcome without its call, a second conclusion, or a charge that
- * differs from the settlement.
+ * or a slot answered twice, an outcome without its call, a second conclusion, a charge that differs
+ * from the settlement, or a refinement that has another price or changes another run.
  */
 export type Auditor = {
-  runEvent(runId: string, event: OptimizationEvent): void;
+  /** @param by the run whose request or job appended it */
+  runEvent(runId: string, event: OptimizationEvent, by: string | null): void;
   /** The events of one command. */
-  creditEvents(userId: string, events: readonly CreditEvent[]): void;
+  creditEvents(userId: string, events: readonly CreditEvent[], by: string | null): void;
   /** When nothing can happen any more. */
   atEnd(): void;
   readonly runs: ReadonlyMap<string, RunAudit>;
@@ -55,17 +58,32 @@ type SlotAudit = {
   priced: Set<number>;
 };
 
+/** A call that waits for its lane, or a clock that jumps, is late by less than this. */
+const lateMs = 30_000;
+
 type OpenStage = 'draft' | 'opinions' | 'claims' | 'reviews' | 'synthesis' | 'settling' | 'closed';
 
 export type RunAudit = {
   stage: OpenStage;
-  isRefinement: boolean;
   price: number;
   seats: readonly Seat[];
   schedule: Schedule;
   slots: Map<string, SlotAudit>;
+  /** Of a refinement. */
+  refines: Refines | null;
+  /** Of a root, the first one first. */
+  refinements: RunAudit[];
+  started: boolean;
+  waitMs: number;
+  /** When the open stage closes at the latest. */
+  hardAt: string;
+  /** The seats that may review, or vote again. */
   accepted: readonly string[] | null;
+  excluded: string | null;
+  claims: readonly string[];
+  scored: boolean;
   reviewsClosed: boolean;
+  scores: EventOf<'ScoresComputed'>['data'] | null;
   rounds: number;
   /** A draft was accepted. */
   isWritten: boolean;
@@ -84,7 +102,8 @@ export type RunAudit = {
   released: number | null;
 };
 
-export function createAuditor(): Auditor {
+/** @param now milliseconds since the epoch */
+export function createAuditor(now: () => number): Auditor {
   const runs = new Map<string, RunAudit>();
   const accounts = new Map<string, Books>();
 
@@ -146,7 +165,18 @@ export function createAuditor(): Auditor {
     requireThat(!audit.dead, 'a dead slot answered', of);
   }
 
-  function runEvent(runId: string, event: OptimizationEvent): void {
+  /**
+   * No call begins, and none is put off, beyond its stage. A stage that nobody closed in time gets its
+   * full length once more.
+   */
+  function requireInTime(run: RunAudit, at: string, what: string, of: string): void {
+    const hardAt = Date.parse(run.hardAt);
+    const length = run.waitMs + lengthOf(run);
+    const closesAt = now() - hardAt > lateMs ? now() + length : hardAt;
+    requireThat(Date.parse(at) < closesAt, what, of);
+  }
+
+  function runEvent(runId: string, event: OptimizationEvent, by: string | null): void {
     const run = known(runId);
     const of = `${runId} ${event.type} ${JSON.stringify('slot' in event.data ? [event.data.slot, event.data.attempt] : [])}`;
     requireThat(
@@ -154,24 +184,25 @@ export function createAuditor(): Auditor {
       'an event that JSON changes',
       of,
     );
+    requireThat(by === runId, `a run changed by the work of ${by}`, of);
     switch (event.type) {
       case 'OptimizationCreated':
-        requireThat(run.seats.length === 0, 'a run created twice', of);
-        run.price = event.data.price;
-        run.seats = event.data.seats;
-        run.schedule = event.data.schedule;
-        run.isRefinement = event.data.refines !== undefined;
-        return;
-      case 'ProcessingStarted':
-        requireThat(
-          (run.reserved !== null) === run.price > 0,
-          'a run started without a hold, or with one of nothing',
-          of,
-        );
-        return open(run, 'draft', run.isRefinement ? 'reviews' : 'opinions', of);
+        return created(run, event, of);
+      case 'ProcessingStarted': {
+        requireThat((run.reserved ?? 0) === run.price, 'a run started without its hold', of);
+        const isRefinement = run.refines !== null;
+        requireThat(isRefinement === 'reviewsHardAt' in event.data, 'a start of another kind', of);
+        run.waitMs = event.data.waitMs ?? 0;
+        run.hardAt =
+          'reviewsHardAt' in event.data ? event.data.reviewsHardAt : event.data.opinionsHardAt;
+        run.started = true;
+        return open(run, 'draft', isRefinement ? 'reviews' : 'opinions', of);
+      }
       case 'CallStarted': {
         const audit = slotOf(run, event.data.slot);
         requireOpen(run, event.data, audit, of);
+        requireAsked(run, event.data.slot, of);
+        requireInTime(run, event.data.startedAt, 'a call after its stage', of);
         requireThat(event.data.attempt === audit.attempts + 1, 'an attempt out of order', of);
         requireThat(audit.open === null, 'two open attempts of one slot', of);
         audit.attempts = event.data.attempt;
@@ -200,6 +231,8 @@ export function createAuditor(): Auditor {
         requireOpen(run, event.data, audit, of);
         requireThat(audit.open === event.data.attempt, 'a call failed that was not open', of);
         requireThat(event.data.final === (event.data.retryAt === null), 'a retry of nothing', of);
+        if (event.data.retryAt !== null)
+          requireInTime(run, event.data.retryAt, 'a retry after its stage', of);
         price(audit, event.data, of);
         endAttempt(audit, event.data.failure, event.data.final, of);
         audit.open = null;
@@ -226,9 +259,13 @@ export function createAuditor(): Auditor {
         requireThat(accepted.length + missing.length === run.seats.length, 'a seat forgotten', of);
         requireThat(accepted.length >= 3, 'a council below its quorum', of);
         run.accepted = accepted;
+        run.hardAt = event.data.claimsHardAt;
         return;
       }
       case 'ClaimsFixed':
+        run.claims = event.data.claims.map(({ id }) => id);
+        run.scored = event.data.scored;
+        run.hardAt = event.data.reviewsHardAt;
         return open(run, 'claims', 'reviews', of);
       case 'ReviewsClosed':
         requireThat(run.stage === 'reviews' && !run.reviewsClosed, 'reviews closed twice', of);
@@ -238,9 +275,12 @@ export function createAuditor(): Auditor {
           of,
         );
         run.reviewsClosed = true;
+        run.excluded = event.data.excluded?.seat ?? null;
         return;
       case 'ScoresComputed':
         requireThat(run.reviewsClosed, 'scores before the reviews closed', of);
+        scored(run, event.data, of);
+        run.hardAt = event.data.synthesisHardAt;
         return open(run, 'reviews', 'synthesis', of);
       case 'DraftChecked':
         requireThat(run.stage === 'synthesis', 'a draft checked elsewhere', of);
@@ -269,19 +309,120 @@ export function createAuditor(): Auditor {
     }
   }
 
+  function created(run: RunAudit, { data }: EventOf<'OptimizationCreated'>, of: string): void {
+    requireThat(run.seats.length === 0, 'a run created twice', of);
+    const { price: credits, seats, schedule, refines } = data;
+    Object.assign(run, { price: credits, seats, schedule });
+    if (refines === undefined) return requireThat(credits > 0, 'a run without a price', of);
+    const root = runs.get(refines.root);
+    requireThat(
+      root?.stage === 'closed' && root.outcome === 'completed' && root.refines === null,
+      'a refinement without a result',
+      of,
+    );
+    const earlier = root.refinements;
+    requireThat(
+      earlier.every(({ stage }) => stage === 'closed'),
+      'two refinements of a run in work',
+      of,
+    );
+    requireThat(refines.number === earlier.length + 1, 'a refinement out of order', of);
+    const done = earlier.filter(({ outcome }) => outcome === 'completed');
+    const newest = [...runs].find(([, one]) => one === done.at(-1))?.[0];
+    requireThat(
+      [refines.root, newest].includes(refines.previous),
+      'a refinement of a result that is not the newest',
+      of,
+    );
+    const tries = earlier.filter((one) => one.price === 0 && one.started);
+    const included = tries.length < 3 && !tries.some((one) => done.includes(one));
+    const costs = included ? 0 : Math.max(2, Math.ceil(root.price / 5));
+    requireThat(
+      credits === costs && refines.included === included,
+      'another price than a refinement has',
+      of,
+    );
+    const voters = root.accepted?.filter((seat) => seat !== root.excluded) ?? [];
+    requireThat(
+      isDeepStrictEqual(
+        seats.map(({ seat }) => seat),
+        voters,
+      ),
+      'a refinement with other seats than its root',
+      of,
+    );
+    requireThat(
+      refines.claims.length <= 10 && refines.claims.every((id) => root.claims.includes(id)),
+      'other claims than those of the root',
+      of,
+    );
+    root.refinements.push(run);
+    run.refines = refines;
+    run.scored = root.scored;
+    run.accepted = voters.filter((seat) => !refines.notOffered.includes(seat));
+  }
+
+  /** Who reviews or votes again has answered; who verifies has a consensus to compare with. */
+  function requireAsked(run: RunAudit, slot: string, of: string): void {
+    const parts = parseSlot(slot);
+    if (parts.kind === 'review')
+      requireThat(run.accepted?.includes(parts.seat) === true, 'a seat that is not asked', of);
+    if (parts.kind === 'verify')
+      requireThat(run.scores?.consensus.length !== 0, 'verified without a consensus', of);
+  }
+
+  /** The vote decides, by heads at least; a refinement keeps the order of its root. */
+  function scored(run: RunAudit, scores: EventOf<'ScoresComputed'>['data'], of: string): void {
+    const { verdict, decision, order, inputs } = scores;
+    run.scores = scores;
+    requireThat(verdict !== undefined, 'scores without a verdict', of);
+    const heads = Object.entries(decision.votes).map(([id, seats]) => [id, seats.length] as const);
+    const isFirst = heads.every(
+      ([id, count]) => id === verdict.optionId || count < verdict.votesFor,
+    );
+    const isVoted = verdict.heading === 'recommendation' || verdict.heading === 'undecidable';
+    requireThat(!isVoted || isFirst, 'an option that was not voted for', of);
+    requireThat(run.scored || verdict.heading !== 'recommendation', 'a vote on nothing', of);
+    requireThat(run.scored || verdict.heading !== 'no_majority', 'a vote on nothing', of);
+    if (run.refines === null) return;
+    const { root } = run.refines;
+    requireThat(isDeepStrictEqual(order, runs.get(root)?.scores?.order), 'another order', of);
+    for (const input of inputs) {
+      const [first = '', slot] = input.split('/');
+      const source = slot === undefined ? run : runs.get(first);
+      const isOurs = source === run || first === root || source?.refines?.root === root;
+      const isCounted = source?.slots.get(slot ?? first)?.answered === true;
+      requireThat(isOurs && isCounted, 'a ballot from elsewhere was counted', of);
+    }
+  }
+
+  /** What the vote says, unless nothing was written about it. */
+  function headingOf({ scores, isWritten }: RunAudit): Heading | null {
+    const voted = scores?.verdict?.heading ?? null;
+    if (isWritten || voted === 'no_majority' || voted === 'undecidable') return voted;
+    return 'best_single_answer';
+  }
+
   function concluded(run: RunAudit, event: EventOf<'RunConcluded'>, of: string): void {
     requireThat(run.outcome === null, 'two conclusions', of);
     const { outcome, heading, price: credits, seats } = event.data;
     const calls = [...run.slots.values()].reduce((sum, slot) => sum + slot.attempts, 0);
-    const asked = run.isRefinement ? 'review' : 'opinion';
-    const opinions = run.seats.map(({ seat }) => run.slots.get(`${asked}.${seat}`));
-    const answered = run.accepted?.length ?? opinions.filter((one) => one?.answered).length;
+    const first = run.refines === null ? 'opinion' : 'review';
+    const answers = run.seats.map(({ seat }) => run.slots.get(`${first}.${seat}`));
+    const answered = answers.filter((one) => one?.answered).length;
     const refused =
-      outcome === 'completed' ? opinions.filter((one) => one?.refused && !one.answered).length : 0;
+      outcome === 'completed' ? answers.filter((one) => one?.refused && !one.answered).length : 0;
+    const draftFailed = outcome === 'completed' && !run.isWritten;
+    requireThat(event.data.draftFailed === draftFailed, 'a draft that was not written', of);
+    requireThat(
+      heading === (outcome === 'completed' ? headingOf(run) : null),
+      'another heading than the vote has',
+      of,
+    );
     const expected = settlement({
       price: run.price,
       outcome,
-      draftFailed: outcome === 'completed' && !run.isWritten,
+      draftFailed,
       callsStarted: calls,
       missing: run.seats.length - answered - refused,
       seats: run.seats.length,
@@ -323,12 +464,15 @@ export function createAuditor(): Auditor {
     run.figures = { captured, refunded };
   }
 
-  function creditEvents(userId: string, events: readonly CreditEvent[]): void {
+  function creditEvents(userId: string, events: readonly CreditEvent[], by: string | null): void {
     const books = accounts.get(userId) ?? createBooks();
     accounts.set(userId, books);
     for (const event of events) {
       books.take(event);
-      if ('runId' in event.data) charged(event.data.runId, event);
+      if (!('runId' in event.data)) continue;
+      const { runId } = event.data;
+      requireThat(by === runId, `a run charged by the work of ${by}`, `${runId} ${event.type}`);
+      charged(runId, event);
     }
     books.requireRest();
   }
@@ -339,6 +483,7 @@ export function createAuditor(): Auditor {
     const run = known(runId);
     const credits = 'credits' in data ? data.credits : 0;
     const { settlement: agreed } = run;
+    requireThat(run.price > 0, 'a run without a price on the credits stream', of);
     if (type === 'CreditsReserved') {
       requireThat(run.reserved === null, 'a run reserved twice', of);
       requireThat(credits === run.price, 'another price reserved', of);
@@ -391,6 +536,17 @@ function stageOfSlot(slot: string): OpenStage {
   return stages[parseSlot(slot).kind];
 }
 
+/** Milliseconds of the open stage at the longest. */
+function lengthOf({ stage, schedule: { deadlinesMs } }: RunAudit): number {
+  const lengths: Partial<Record<OpenStage, number>> = {
+    opinions: deadlinesMs.opinionsHard,
+    claims: deadlinesMs.claims,
+    reviews: deadlinesMs.reviewsHard,
+    synthesis: deadlinesMs.synthesis,
+  };
+  return lengths[stage] ?? 0;
+}
+
 function answeredSeats(run: RunAudit, kind: 'opinion' | 'review'): string[] {
   return run.seats
     .map(({ seat }) => seat)
@@ -400,7 +556,6 @@ function answeredSeats(run: RunAudit, kind: 'opinion' | 'review'): string[] {
 function emptyRun(): RunAudit {
   return {
     stage: 'draft',
-    isRefinement: false,
     price: 0,
     seats: [],
     schedule: {
@@ -422,8 +577,17 @@ function emptyRun(): RunAudit {
       },
     },
     slots: new Map(),
+    refines: null,
+    refinements: [],
+    started: false,
+    waitMs: 0,
+    hardAt: '',
     accepted: null,
+    excluded: null,
+    claims: [],
+    scored: true,
     reviewsClosed: false,
+    scores: null,
     rounds: 0,
     isWritten: false,
     checked: new Set(),

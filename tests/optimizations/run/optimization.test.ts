@@ -225,6 +225,15 @@ describe('beginning a call', () => {
     expect(concluded().when(begin('draft.1', 2))).toEqual([]);
     expect(closed().when(begin('opinion.S1', 2))).toEqual([]);
   });
+
+  test.each([
+    ['before the hard deadline', 179_999, ['CallStarted']],
+    ['once the hard deadline is due', 180_000, []],
+    ['until the stage is given more time', 210_000, []],
+    ['when the stage was given more time', 210_001, ['CallStarted']],
+  ] as const)('beginning a call %s, after %i ms, records %j', (_when, milliseconds, types) => {
+    expect(typesOf(started().when(begin('opinion.S1', 1, after(milliseconds))))).toEqual(types);
+  });
 });
 
 describe('an answer', () => {

@@ -1,19 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { settlement } from '#services/optimizations/council/settlement.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { optimization } from '#services/optimizations/run/optimization.ts';
 import { Fault } from '#tests/credits/ledger-oracle.ts';
 import { stageOf } from '#services/optimizations/run/slots.ts';
-import { noon } from './run-script.ts';
+import { isOpen } from '#services/optimizations/run/state.ts';
+import { after, noon } from './run-script.ts';
 import { live, noFigures } from './world.ts';
 import type { Figures, RunDecider, WorldOptions } from './world.ts';
 
 /**
  * The two streams of a run under crashes, races and late answers. A number names a world:
  * `STATE_MACHINE_WORLD=1234` runs that one, `STATE_MACHINE_WORLDS=5000` that many, drawn from the
- * seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs.
+ * seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs, and their refinements.
  */
 /** All worlds in the proof; a share of them in the gate. */
-const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 200 : 500;
+const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 100 : 20_000;
 const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? usualWorlds);
 const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
 const theWorld = process.env['STATE_MACHINE_WORLD'];
@@ -43,8 +46,10 @@ describe('runs and credits under crashes, races and late answers', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const { figures, auditor } = live({ seed, calm: true });
       expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0, lostCalls: 0 });
+      expect(figures.included).toBeGreaterThan(0);
+      expect(figures.paid).toBe(figures.included);
       for (const run of auditor.runs.values())
-        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+        expect(run.figures).toEqual({ captured: run.price, refunded: 0 });
     }
   });
 
@@ -55,7 +60,7 @@ describe('runs and credits under crashes, races and late answers', () => {
       expect(figures.unreachable).toBeGreaterThan(0);
       expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0 });
       for (const run of auditor.runs.values())
-        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+        expect(run.figures).toEqual({ captured: run.price, refunded: 0 });
     }
   });
 });
@@ -70,7 +75,7 @@ describe('runs that share a provider with one call at a time', () => {
       const { figures, auditor } = shared(seed);
       expect(figures).toMatchObject({ completed: figures.runs, bestAnswers: 0, lostCalls: 0 });
       for (const run of auditor.runs.values())
-        expect(run).toMatchObject({ settlement: { refund: 0 }, figures: { refunded: 0 } });
+        expect(run.figures).toEqual({ captured: run.price, refunded: 0 });
       if (figures.runs > 2) together += 1;
     }
     expect(together).toBeGreaterThan(3);
@@ -148,14 +153,8 @@ describe('the check notices when', () => {
       ),
     },
     'an unusable reply is asked for again without end': {
-      decider: deciding((command, state) =>
-        optimization
-          .decide(command, state)
-          .map((event) =>
-            event.type === 'CallFailed' && event.data.failure === 'malformed'
-              ? { type: event.type, data: { ...event.data, final: false, retryAt: noon } }
-              : event,
-          ),
+      decider: rewriting('CallFailed', (data) =>
+        data.failure === 'malformed' ? { ...data, final: false, retryAt: noon } : data,
       ),
     },
     'a stage is not closed by the answer that completes it': {
@@ -178,22 +177,76 @@ describe('the check notices when', () => {
       ),
     },
     'a settlement returns one credit more': {
+      decider: rewriting('RunConcluded', ({ settlement: due, ...data }) => ({
+        ...data,
+        settlement: due.kind === 'capture' ? { ...due, refund: due.refund + 1 } : due,
+      })),
+    },
+    'a call begins after the deadline of its stage': {
       decider: deciding((command, state) =>
-        optimization.decide(command, state).map((event) =>
-          event.type === 'RunConcluded' && event.data.settlement.kind === 'capture'
-            ? {
-                type: event.type,
-                data: {
-                  ...event.data,
-                  settlement: {
-                    ...event.data.settlement,
-                    refund: event.data.settlement.refund + 1,
-                  },
-                },
-              }
-            : event,
-        ),
+        command.type === 'BeginCall' && isOpen(state)
+          ? optimization
+              .decide({ ...command, now: state.startedAt }, state)
+              .map((event) =>
+                event.type === 'CallStarted'
+                  ? { type: event.type, data: { ...event.data, startedAt: command.now } }
+                  : event,
+              )
+          : optimization.decide(command, state),
       ),
+    },
+    'a call is put off until its stage has ended': {
+      decider: rewriting('CallFailed', ({ retryAt, ...data }) => ({
+        ...data,
+        retryAt: retryAt === null ? null : after(3_600_000, retryAt),
+      })),
+    },
+    'an option wins that is not alone first': {
+      decider: rewriting('ScoresComputed', (data) => {
+        const { verdict } = data;
+        if (!verdict?.tieBreak) return data;
+        const optionId = verdict.tieBreak;
+        return { ...data, verdict: { ...verdict, heading: 'recommendation', optionId } };
+      }),
+    },
+    'a recommendation that was not written is paid for': {
+      decider: rewriting('RunConcluded', (data) => ({
+        ...data,
+        settlement: settlement({ ...data, draftFailed: false }),
+      })),
+    },
+    'verifiers are asked although there is no consensus': {
+      decider: {
+        ...optimization,
+        evolve: (state, event) => {
+          const next = optimization.evolve(state, event);
+          return next.stage === 'synthesis' ? { ...next, hasConsensus: true } : next;
+        },
+      },
+    },
+    'a vote without a majority becomes a recommendation': {
+      decider: rewriting('RunConcluded', (data) => ({
+        ...data,
+        heading: data.heading === 'no_majority' ? 'recommendation' : data.heading,
+      })),
+    },
+    'an included refinement has a price': {
+      decider: rewriting('OptimizationCreated', (data) => ({
+        ...data,
+        price: Math.max(data.price, 2),
+      })),
+    },
+    'a refinement begins beside one that is in work': { guards: { oneAtOnce: false } },
+    'two calls at once begin two refinements': { guards: { numberedIds: false } },
+    'the tries of an included refinement are not counted': { guards: { countsTries: false } },
+    'a refinement gives its root another title': { guards: { leavesRoot: false } },
+    'a refinement orders the answers of its root again': {
+      decider: rewriting('ScoresComputed', (data) => ({
+        ...data,
+        order: data.inputs.some((slot) => slot.includes('/'))
+          ? data.order.toReversed()
+          : data.order,
+      })),
     },
   };
 
@@ -223,6 +276,27 @@ function deciding(
     decide: (command, state) => decide(command, state).filter((event) => event !== undefined),
   };
 }
+
+/** The decider with every event of a type changed. */
+function rewriting<Type extends OptimizationEvent['type']>(
+  type: Type,
+  change: (data: DataOf<Type>) => DataOf<Type>,
+): RunDecider {
+  return deciding((command, state) =>
+    optimization
+      .decide(command, state)
+      .map((event) =>
+        event.type === type
+          ? ({ type, data: change(event.data as DataOf<Type>) } as OptimizationEvent)
+          : event,
+      ),
+  );
+}
+
+type DataOf<Type extends OptimizationEvent['type']> = Extract<
+  OptimizationEvent,
+  { type: Type }
+>['data'];
 
 function firstFault(
   options: Omit<WorldOptions, 'seed'>,

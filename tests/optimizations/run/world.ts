@@ -2,50 +2,34 @@ import { isDeepStrictEqual } from 'node:util';
 import { creditAccount, fingerprintOf } from '#services/credits/account/account.ts';
 import type { AccountState } from '#services/credits/account/state.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
-import type { FailureClass } from '#services/models/model.ts';
-import { waitingFor } from '#services/models/waiting.ts';
 import { waitBehind } from '#services/optimizations/lanes.ts';
 import { deadlineLength, isLate, timeLeft } from '#services/optimizations/run/deadlines.ts';
-import { callsByStage } from '#services/optimizations/run/lanes.ts';
-import type {
-  OptimizationEvent,
-  Schedule,
-  Seat,
-  Slot,
-} from '#services/optimizations/run/events.ts';
+import type { Charge, OptimizationEvent, Slot } from '#services/optimizations/run/events.ts';
 import { decide, optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { isOpen } from '#services/optimizations/run/state.ts';
-import type { RunState } from '#services/optimizations/run/state.ts';
+import type { At, RunState } from '#services/optimizations/run/state.ts';
 import { nextAttempt, owedSlots } from '#services/optimizations/run/owed.ts';
 import { owedJobs, settleJob } from '#services/optimizations/run/reactions.ts';
-import { parseSlot } from '#services/optimizations/run/slots.ts';
-import { councilBefore } from '#services/optimizations/refinement/before.ts';
-import { offerOf } from '#services/optimizations/refinement/offer.ts';
-import type { Refinement } from '#services/optimizations/refinement/offer.ts';
-import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import type { Decider } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { Fault } from '#tests/credits/ledger-oracle.ts';
-import { createChance } from '#tests/support/chance.ts';
 import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
+import { answerOf, createFate, drawnConcurrency, inLanes, lotsOf, scheduleOf } from './fate.ts';
+import type { Persona } from './fate.ts';
+import { createRefining, refused } from './refining.ts';
+import type { RefineCall, RefiningGuards } from './refining.ts';
 import { anytime, createQueue, createStore, execute } from '#tests/platform/memory-bus.ts';
 import type { Guards, Job, Memory, Steps } from '#tests/platform/memory-bus.ts';
 import {
   answers,
   create,
-  draft,
-  failedChecks,
   fails,
-  ledgerOf,
   noon,
-  opinion,
   schedule as usualSchedule,
-  reviewBy,
   sevenSeats,
-  verdict,
 } from './run-script.ts';
 import type { CreditEvent } from '#services/credits/account/events.ts';
 import { creditStream } from '#services/credits/account/events.ts';
@@ -60,8 +44,9 @@ import { streamOf } from '#services/optimizations/run/events.ts';
  * A whole installation in memory: two people with credits, several runs each, API and worker
  * processes, models that answer, fail, refuse or hang. One seed decides who takes the next step and
  * what goes wrong: processes die between any two steps, workers are presumed dead and continue,
- * replies of the database get lost, clocks jump, people cancel. The deciders and the reactions are
- * the real ones; the tasks repeat `tasks.ts`, `sweep.ts` and `routes.ts` step by step.
+ * replies of the database get lost, clocks jump, people cancel, delete and refine, twice at once too.
+ * The deciders and the reactions are the real ones; the tasks repeat `tasks.ts`, `sweep.ts`,
+ * `begin.ts` and `routes.ts` step by step.
  */
 
 export type RunDecider = Decider<RunState, OptimizationCommand, OptimizationEvent>;
@@ -86,8 +71,6 @@ export type Figures = {
   cancelled: number;
   failed: number;
   drafts: number;
-  /** Runs that refine another, which count as runs, too. */
-  refinements: number;
   crashes: number;
   zombies: number;
   lateAnswers: number;
@@ -100,6 +83,19 @@ export type Figures = {
   swept: number;
   /** Runs that counted earlier ones in their deadlines. */
   waited: number;
+  /** Refinements that completed: included ones, then paid ones, then with a seat that had gone. */
+  included: number;
+  paid: number;
+  withoutSeat: number;
+  /** Included refinements that did not complete. */
+  failedTries: number;
+  /** Refinements of refinements. */
+  further: number;
+  /** Calls of the route that began no refinement. */
+  refused: number;
+  /** Runs in which the vote named no option, and that it cannot be decided. */
+  noMajority: number;
+  undecidable: number;
   events: number;
 };
 
@@ -110,7 +106,6 @@ export const noFigures: Figures = {
   cancelled: 0,
   failed: 0,
   drafts: 0,
-  refinements: 0,
   crashes: 0,
   zombies: 0,
   lateAnswers: 0,
@@ -121,6 +116,14 @@ export const noFigures: Figures = {
   rearmed: 0,
   swept: 0,
   waited: 0,
+  included: 0,
+  paid: 0,
+  withoutSeat: 0,
+  failedTries: 0,
+  further: 0,
+  refused: 0,
+  noMajority: 0,
+  undecidable: 0,
   events: 0,
 };
 
@@ -152,33 +155,45 @@ type Fiber = {
   readonly steps: Steps<void>;
   until: number;
   call: { runId: string; slot: string } | null;
+  /** The run that its request or job is about. */
+  readonly of: string | null;
   /** Of its job. */
   readonly queue: string | null;
 };
+
+/** What a person will do; `of` is read when they do it. */
+type Plan = { at: number; of: () => string | null; begin: (process: Process) => Steps<void> };
 
 type Person = { readonly userId: string; readonly monthlyLimit: number };
 type Run = {
   readonly runId: string;
   readonly person: Person;
   readonly seatable: boolean;
-  readonly price: number;
+  /** Its person cancels every refinement soon. */
+  readonly regrets: boolean;
 };
 
 /** As `Guards`. */
-type WorldGuards = {
+type WorldGuards = RefiningGuards & {
   startSettles: boolean;
   /** A run counts those that began before it in its deadlines. */
   countsEarlierRuns: boolean;
+  /** A refinement leaves its root as it is. */
+  leavesRoot: boolean;
 };
 
 const complete: Guards & WorldGuards = {
   versions: ['credits', 'optimization'],
   startSettles: true,
   countsEarlierRuns: true,
+  leavesRoot: true,
+  oneAtOnce: true,
+  numberedIds: true,
+  countsTries: true,
 };
 const mostSteps = 60_000;
-/** Of a call in a calm world. */
-const longestMs = 12_500;
+/** Calls of the route to refine a run, in a calm world and in others. */
+const mostRefinements = { calm: 2, others: 6 };
 
 /** Runs a world to its end. Throws a Fault when a rule was broken. */
 export function live(options: WorldOptions): World {
@@ -186,9 +201,10 @@ export function live(options: WorldOptions): World {
   const guards = { ...complete, ...options.guards };
   const chance = createFate(seed);
   const figures = { ...noFigures };
-  const auditor = createAuditor();
-  const log: Append[] = [];
   let now = Date.parse(noon);
+  const auditor = createAuditor(() => now);
+  const log: Append[] = [];
+  let advancing: Fiber | null = null;
   const isoNow = () => new Date(now).toISOString();
   const begunAt = now;
   const concurrency = options.concurrency ?? (calm ? null : drawnConcurrency(seed));
@@ -202,32 +218,18 @@ export function live(options: WorldOptions): World {
     if (streamId.startsWith('optimization-')) {
       const runId = streamId.slice('optimization-'.length);
       for (const event of events) {
-        auditor.runEvent(runId, event as OptimizationEvent);
+        auditor.runEvent(runId, event as OptimizationEvent, advancing?.of ?? null);
         if (event.type === 'CallCostRecorded') figures.lateAnswers += 1;
         if (event.type === 'CallLost') figures.lostCalls += 1;
-        const refines = refinesOf(event as OptimizationEvent);
-        if (refines) requireOneRefinement(refines.root);
         if (event.type === 'ProcessingStarted' && event.data.waitMs) figures.waited += 1;
       }
       requireFinished(runId, state as RunState);
+      if ((state as RunState).stage === 'closed') ended(runId, state as At<'closed'>);
     } else {
       const userId = streamId.slice('credits-'.length);
-      auditor.creditEvents(userId, events as CreditEvent[]);
+      auditor.creditEvents(userId, events as CreditEvent[], advancing?.of ?? null);
     }
   });
-
-  /** Of a root: one at a time, and its price covers three tries and one that completes. */
-  function requireOneRefinement(root: string): void {
-    figures.refinements += 1;
-    const chain = [...runs.keys()].filter((id) => id.startsWith(`${root}_r`));
-    const rows = chain.flatMap((id) => rowOf(id) ?? []);
-    const open = rows.filter(({ status }) => status === 'pending' || status === 'processing');
-    const included = rows.filter((row) => row.price === 0 && row.started_at !== null);
-    if (open.length > 1) throw new Fault(`two refinements at once: ${root}`);
-    if (included.length > 3) throw new Fault(`too many tries: ${root}`);
-    if (included.filter(({ status }) => status === 'completed').length > 1)
-      throw new Fault(`two included refinements completed: ${root}`);
-  }
 
   /** A decision leaves nothing undone: a nudge after it finds nothing to do. */
   function requireFinished(runId: string, state: RunState): void {
@@ -248,8 +250,8 @@ export function live(options: WorldOptions): World {
   const living = (kind: Process['kind']) =>
     processes.filter((process) => process.alive && process.kind === kind);
 
-  function run(process: Process, steps: Steps<void>, ofQueue: string | null = null): void {
-    fibers.push({ process, steps, until: 0, call: null, queue: ofQueue });
+  function run(process: Process, steps: Steps<void>, from: Pick<Fiber, 'of' | 'queue'>): void {
+    fibers.push({ process, steps, until: 0, call: null, ...from });
   }
 
   /** All its work stops at once; its jobs stay locked. */
@@ -304,93 +306,56 @@ export function live(options: WorldOptions): World {
     );
   }
 
+  const refinementsOf = (rootId: string) =>
+    [...runs.keys()].filter((runId) => {
+      const state = stateOfRun(runId);
+      return state !== null && 'refines' in state && state.refines?.root === rootId;
+    });
+  const refining = createRefining(
+    {
+      stateOf: stateOfRun,
+      eventsOf: (runId) =>
+        (store.streams.get(streamOf(runId))?.events ?? []) as OptimizationEvent[],
+      accountOf: (userId) =>
+        (store.headOf(creditStream(userId))?.state ?? creditAccount.initialState()) as AccountState,
+      refinementsOf,
+    },
+    guards,
+    chance,
+  );
+  /** By root: how often its person called the route that refines. */
+  const refineCalls = new Map<string, number>();
+
   // ── what people do ────────────────────────────────────────────────────────────────────────────
 
-  function* processRun(process: Process, { runId, person, price, seatable }: Run): Steps<void> {
+  const holdOf = (runId: string, { monthlyLimit }: Person, price: number): CreditCommand => ({
+    type: 'Reserve',
+    runId,
+    credits: price,
+    month: isoNow().slice(0, 7),
+    limit: monthlyLimit,
+  });
+
+  function* processRun(process: Process, { runId, person, seatable }: Run): Steps<void> {
     const state = stateOfRun(runId);
     yield anytime;
     if (state?.stage !== 'draft') return;
-    const { userId, monthlyLimit } = person;
-    if (price > 0) {
-      const hold: CreditCommand = {
-        type: 'Reserve',
-        runId,
-        credits: price,
-        month: isoNow().slice(0, 7),
-        limit: monthlyLimit,
-      };
-      yield* credits(process, userId, hold, reserveCommandId(runId));
+    if (state.price > 0) {
+      const hold = holdOf(runId, person, state.price);
+      yield* credits(process, person.userId, hold, reserveCommandId(runId));
       yield anytime;
     }
     const start = { type: 'Start', now: isoNow(), seatable, waitMs: waitOf(runId) } as const;
     yield* issue(process, runId, start, ['start']);
   }
 
-  /** As `refineRun` of `refinement/begin.ts`; `from` is the root or one of its refinements. */
-  function* refine(process: Process, root: Run, changed: 'c1' | undefined): Steps<void> {
-    const chain = [...runs.keys()].filter((id) => id.startsWith(`${root.runId}_r`));
-    const refinements = chain.flatMap((id) => rowOf(id) ?? []);
-    const number = refinements.length + 1;
-    const previous =
-      refinements.findLast(({ status }) => status === 'completed')?.run_id ?? root.runId;
-    const ground = rowOf(root.runId);
-    const isOpenOne = ({ status }: Refinement) => status === 'pending' || status === 'processing';
-    if (ground?.status !== 'completed' || refinements.some(isOpenOne)) return;
-    yield anytime;
-    const events = store.streams.get(streamOf(previous))?.events as OptimizationEvent[];
-    const { before, seats, contested } = councilBefore(previous, events);
-    if (!before.scored) return;
-    const { price } = offerOf(root.price, refinements);
-    const runId = `${root.runId}_r${number}`;
-    const planned: Run = { ...root, runId, price };
-    // Of two at once the second begins nothing: the stream is there.
-    if (!runs.has(runId)) runs.set(runId, planned);
-    const state = stateOfRun(previous);
-    if (!state || !('schedule' in state)) throw new Fault(`a refinement of nothing: ${runId}`);
-    const command = create({
-      userId: root.person.userId,
-      price,
-      seats,
-      schedule: { ...state.schedule, extractors: [] },
-      seed: uuidV5('seed', seed, runId).replaceAll('-', ''),
-      refines: {
-        root: root.runId,
-        previous,
-        number,
-        included: price === 0,
-        about: changed === undefined ? 'contested' : 'fact',
-        claims: claimsToVoteOn(before.ledger, contested, changed),
-        notOffered: chance.of(0.2) ? [seats.at(-1)!.seat] : [],
-        before,
-      },
-    });
-    const begun = yield* issue(process, runId, command, ['create', process.id, now]);
-    if (begun.events.length === 0) return;
-    yield anytime;
-    yield* processRun(process, planned);
-  }
-
-  /** As the list shows a run; null before it was created. */
-  function rowOf(runId: string): Refinement | null {
-    const state = stateOfRun(runId);
-    if (state === null || state.stage === 'none') return null;
-    const status = () => {
-      if (state.stage === 'draft') return 'pending';
-      if (state.stage !== 'closed') return 'processing';
-      return state.outcome === 'not_started' ? 'failed' : state.outcome;
-    };
-    const isBegun =
-      'startedAt' in state || ('calls' in state && Object.keys(state.calls).length > 0);
-    return {
-      run_id: runId,
-      status: status(),
-      price: state.price,
-      started_at: isBegun ? noon : null,
-    };
-  }
-
   function* asked(process: Process, { runId }: Run, type: 'Cancel' | 'Hide' | 'Restore') {
     const parts = type === 'Cancel' ? ['cancel'] : [type, now];
+    if (type === 'Hide') {
+      const isRefining = refinementsOf(runId).some(refining.isInWork);
+      yield anytime;
+      if (isRefining) throw new Problem('running', 'A refinement of this run has not ended.');
+    }
     yield* issue(process, runId, { type, now: isoNow() }, parts);
   }
 
@@ -399,12 +364,38 @@ export function live(options: WorldOptions): World {
     yield* issue(process, runId, rename, ['Rename', now]);
   }
 
+  /** As `refineRun` of `begin.ts`. */
+  function* refine(process: Process, call: RefineCall): Steps<void> {
+    const { rootId, key, id } = call;
+    const root = runs.get(rootId)!;
+    const commandId = uuidV5(rootId, key);
+    const isOurs = () => store.earlier(streamOf(id), commandId) !== null;
+    refining.requireShown(call);
+    yield anytime;
+    if (!isOurs()) {
+      const command = refining.command(call, (price) => holdOf(id, root.person, price));
+      yield anytime;
+      runs.set(id, { ...root, runId: id });
+      const request = { streamId: streamOf(id), command, commandId, fingerprint: commandId };
+      yield* execute(store, process.memory, decider, request, network);
+      if (!isOurs()) throw refused('begun by another call');
+      if (!guards.leavesRoot) yield* renamed(process, root);
+    }
+    try {
+      yield* processRun(process, runs.get(id)!);
+    } catch (error) {
+      if (error instanceof Problem) yield* asked(process, runs.get(id)!, 'Cancel');
+      throw error;
+    }
+  }
+
   /** A refusal is an answer that people get; everything else is a fault. */
   function* refusable(steps: Steps<void>): Steps<void> {
     try {
       yield* steps;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      if (error.code === 'not-refinable') figures.refused += 1;
     }
   }
 
@@ -425,28 +416,29 @@ export function live(options: WorldOptions): World {
     yield anytime;
     if (state?.stage !== 'settling' && state?.stage !== 'closed') return;
     const { settlement } = state.conclusion;
-    if (settlement.kind === 'nothing') {
-      const close = { type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 } as const;
-      if (state.stage === 'settling') yield* issue(process, runId, close, ['close']);
-      return;
-    }
-    const settle = { type: 'Settle', runId, settlement } as const;
-    const done = yield* credits(process, state.userId, settle, settleCommandId(runId));
+    const charge =
+      settlement.kind === 'nothing'
+        ? { captured: 0, refunded: 0, creditsVersion: 0 }
+        : yield* settled(process, runId, state.userId, settlement);
     yield anytime;
     if (state.stage === 'closed') return;
+    yield* issue(process, runId, { type: 'Close', ...charge }, ['close']);
+  }
+
+  function* settled(process: Process, runId: string, userId: string, settlement: Charge) {
+    const settle = { type: 'Settle', runId, settlement } as const;
+    const done = yield* credits(process, userId, settle, settleCommandId(runId));
     const figure = (type: CreditEvent['type']) =>
       done.events.reduce(
         (sum, event) =>
           event.type === type && 'credits' in event.data ? sum + event.data.credits : sum,
         0,
       );
-    const close = {
-      type: 'Close',
+    return {
       captured: figure('CreditsCaptured'),
       refunded: figure('CreditsReturned'),
       creditsVersion: done.version,
-    } as const;
-    yield* issue(process, runId, close, ['close']);
+    };
   }
 
   function* stageDeadline(process: Process, { payload, key }: DeadlineJob): Steps<void> {
@@ -585,8 +577,7 @@ export function live(options: WorldOptions): World {
   // ── who takes the next step ───────────────────────────────────────────────────────────────────
 
   const runs = new Map<string, Run>();
-  /** What people will do, and when. */
-  const plans: { at: number; begin: (process: Process) => Steps<void> }[] = [];
+  const plans: Plan[] = [];
   let crashesLeft = 0;
   const sweeps = chance.of(0.7);
 
@@ -605,7 +596,9 @@ export function live(options: WorldOptions): World {
   }
 
   function advance(fiber: Fiber): void {
+    advancing = fiber;
     const step = fiber.steps.next();
+    advancing = null;
     if (step.done === true) fibers = fibers.filter((one) => one !== fiber);
     else {
       fiber.until = step.value.until;
@@ -618,14 +611,15 @@ export function live(options: WorldOptions): World {
     const worker = workers[chance.below(workers.length)]!;
     queue.take(job, worker.id);
     // A worker works on a snapshot: a later replacement of the job does not change it.
-    run(worker, work(worker, { ...job }), job.queue);
+    const { runId = null } = job.payload as { runId?: string };
+    run(worker, work(worker, { ...job }), { of: runId, queue: job.queue });
   }
 
-  function act(planned: (typeof plans)[number]): void {
+  function act(planned: Plan): void {
     plans.splice(plans.indexOf(planned), 1);
     const apis = living('api');
     const api = apis[chance.below(apis.length)]!;
-    run(api, refusable(planned.begin(api)));
+    run(api, refusable(planned.begin(api)), { of: planned.of(), queue: null });
   }
 
   /** At most one thing goes wrong before each step. */
@@ -675,7 +669,8 @@ export function live(options: WorldOptions): World {
     const all = [...runs.keys()];
     const workers = living('worker');
     const worker = workers[chance.below(workers.length)]!;
-    run(worker, refusable(sweep(worker, all[chance.below(all.length)]!)));
+    const runId = all[chance.below(all.length)]!;
+    run(worker, refusable(sweep(worker, runId)), { of: runId, queue: null });
   }
 
   /** No step is possible now: moves the clock to the next possible step. */
@@ -717,6 +712,7 @@ export function live(options: WorldOptions): World {
       };
       plans.push({
         at: begun,
+        of: () => null,
         begin: function* grant(process) {
           yield* credits(process, person.userId, command, grantCommandId(command.lotId));
         },
@@ -734,6 +730,7 @@ export function live(options: WorldOptions): World {
         } as const;
         plans.push({
           at: begun + chance.below(300_000),
+          of: () => null,
           begin: function* dispute(process) {
             yield* credits(process, person.userId, claim, uuidV5(lotId, 'dispute'));
           },
@@ -747,28 +744,30 @@ export function live(options: WorldOptions): World {
         runId,
         person,
         seatable: calm || chance.of(0.97),
-        price: 2 + chance.below(20),
+        regrets: !calm && chance.of(0.1),
       });
       crashesLeft += calm ? 0 : chance.below(5);
     }
   }
 
   function planRun(planned: Run): void {
-    const { runId, person, price } = planned;
+    const { runId, person } = planned;
     runs.set(runId, planned);
     const at = now + chance.below(calm ? 1 : 20_000);
     const panel = calm ? sevenSeats : sevenSeats.slice(0, [3, 5, 7, 7][chance.below(4)]);
     const designed = calm ? usualSchedule : scheduleOf(chance);
     const command = create({
       userId: person.userId,
-      price,
+      price: 2 + chance.below(20),
       ...(concurrency === null
         ? { seats: panel, schedule: designed }
         : inLanes(panel, designed, concurrency)),
       seed: uuidV5('seed', seed, runId).replaceAll('-', ''),
     });
+    const of = () => runId;
     plans.push({
       at,
+      of,
       begin: function* createRun(process) {
         yield* issue(process, runId, command, ['create']);
       },
@@ -776,12 +775,12 @@ export function live(options: WorldOptions): World {
     const soon = (most: number) => at + 1 + chance.below(most);
     const will = (probability: number) => !calm && chance.of(probability);
     const later = (probability: number, most: number, begin: (process: Process) => Steps<void>) => {
-      if (will(probability)) plans.push({ at: soon(most), begin });
+      if (will(probability)) plans.push({ at: soon(most), of, begin });
     };
     const processedAt = soon(5000);
-    plans.push({ at: processedAt, begin: (process) => processRun(process, planned) });
+    plans.push({ at: processedAt, of, begin: (process) => processRun(process, planned) });
     if (will(0.1))
-      plans.push({ at: processedAt, begin: (process) => asked(process, planned, 'Cancel') });
+      plans.push({ at: processedAt, of, begin: (process) => asked(process, planned, 'Cancel') });
     later(0.3, 5000, (process) => processRun(process, planned));
     later(0.08, 5000, (process) => asked(process, planned, 'Cancel'));
     later(0.2, 60_000, (process) => asked(process, planned, 'Cancel'));
@@ -789,13 +788,55 @@ export function live(options: WorldOptions): World {
     later(0.1, 400_000, (process) => asked(process, planned, 'Hide'));
     later(0.1, 400_000, (process) => asked(process, planned, 'Restore'));
     later(0.1, 400_000, (process) => renamed(process, planned));
-    // Two at once, and some to cancel.
-    for (const most of [200_000, 300_000, 400_000, 500_000])
-      later(0.5, most, (process) => refine(process, planned, chance.of(0.5) ? 'c1' : undefined));
-    later(0.3, 400_000, function* cancelRefinement(process) {
-      const one = runs.get(`${runId}_r1`);
-      if (one) yield* asked(process, one, 'Cancel');
-    });
+  }
+
+  /** Once a run has ended, its person may refine the result. */
+  function ended(runId: string, { refines, outcome }: At<'closed'>): void {
+    const rootId = refines?.root ?? runId;
+    const most = calm ? mostRefinements.calm : mostRefinements.others;
+    const asksAgain = calm || runs.get(rootId)!.regrets || chance.of(0.7);
+    if ((!refines && outcome !== 'completed') || !asksAgain) return;
+    if ((refineCalls.get(rootId) ?? 0) < most) planRefinement(rootId);
+  }
+
+  function planRefinement(rootId: string): void {
+    const root = runs.get(rootId)!;
+    const at = now + 1 + chance.below(5000);
+    const will = (probability: number) => !calm && chance.of(probability);
+    const newest = refinementsOf(rootId).findLast(
+      (runId) => auditor.runs.get(runId)?.outcome === 'completed',
+    );
+    const fromId = newest !== undefined && chance.of(0.5) ? newest : rootId;
+    /** The same call again has the id of the first. */
+    const plan = (key: string, begins: readonly number[]) => {
+      const call: RefineCall = { rootId, fromId, key, id: '' };
+      refineCalls.set(rootId, (refineCalls.get(rootId) ?? 0) + 1);
+      for (const begin of begins)
+        plans.push({
+          at: begin,
+          of: () => (call.id ||= refining.nextId(rootId, key)),
+          begin: (process) => refine(process, call),
+        });
+    };
+    const count = refineCalls.get(rootId) ?? 0;
+    plan(`call-${count}`, [at, ...(will(0.2) ? [at + chance.below(20_000)] : [])]);
+    if (will(0.2)) plan(`tab-${count}`, [at + chance.below(2) * chance.below(3000)]);
+    if (will(0.1)) refining.gone.add(chance.pick(sevenSeats)!.seat);
+    const next = refining.nextId(rootId, `call-${count}`);
+    const later = (probability: number, most: number, what: 'Process' | 'Cancel' | 'Hide') => {
+      const asks = { ...root, runId: what === 'Hide' ? rootId : next };
+      if (!will(probability)) return;
+      plans.push({
+        at: at + chance.below(most),
+        of: () => asks.runId,
+        begin: (process) =>
+          what === 'Process' ? processRun(process, asks) : asked(process, asks, what),
+      });
+    };
+    later(root.regrets ? 1 : 0.1, 10_000, 'Cancel');
+    later(0.1, 60_000, 'Cancel');
+    later(0.1, 10_000, 'Process');
+    later(0.05, 60_000, 'Hide');
   }
 
   let steps = 0;
@@ -836,10 +877,6 @@ export function live(options: WorldOptions): World {
   }
 }
 
-function refinesOf(event: OptimizationEvent) {
-  return event.type === 'OptimizationCreated' ? event.data.refines : undefined;
-}
-
 type DeadlineJob = {
   key: string;
   payload: {
@@ -854,6 +891,7 @@ type DeadlineJob = {
 function counted(figures: Figures, { runs }: Auditor): Figures {
   const all = [...runs.values()];
   const ended = (outcome: string) => all.filter((run) => run.outcome === outcome).length;
+  const refined = all.filter((run) => run.refines && run.outcome === 'completed');
   return {
     ...figures,
     runs: all.length,
@@ -862,156 +900,14 @@ function counted(figures: Figures, { runs }: Auditor): Figures {
     cancelled: ended('cancelled'),
     failed: ended('failed') + ended('not_started'),
     drafts: all.filter((run) => run.stage === 'draft').length,
+    included: refined.filter((run) => run.price === 0).length,
+    paid: refined.filter((run) => run.price > 0).length,
+    withoutSeat: refined.filter((run) => run.refines?.notOffered.length).length,
+    failedTries: all.filter(
+      (run) => run.refines?.included && run.started && run.outcome !== 'completed',
+    ).length,
+    further: all.filter((run) => run.refines && run.refines.previous !== run.refines.root).length,
+    noMajority: all.filter((run) => run.heading === 'no_majority').length,
+    undecidable: all.filter((run) => run.heading === 'undecidable').length,
   };
-}
-
-// ── chance ──────────────────────────────────────────────────────────────────────────────────────
-
-type Persona = 'ok' | 'hang' | FailureClass;
-type Fate = ReturnType<typeof createFate>;
-
-function createFate(seed: number) {
-  const chance = createChance(seed);
-  // How unlucky this world is; most are mostly well.
-  const unlucky = [0.02, 0.05, 0.15, 0.4][chance.below(4)]!;
-  return {
-    ...chance,
-    persona(): Persona {
-      if (!chance.of(unlucky)) return 'ok';
-      return personas[chance.below(personas.length)]!;
-    },
-    /** In three worlds of ten all providers are unavailable for up to five minutes. */
-    outage(): { from: number; until: number } | null {
-      if (!chance.of(0.3)) return null;
-      const from = chance.below(120_000);
-      return { from, until: from + chance.below(chance.of(0.5) ? 15_000 : 300_000) };
-    },
-    /** Milliseconds; in a calm world no model is slow. */
-    duration: (calm: boolean) =>
-      500 + chance.below(!calm && chance.of(0.05) ? 150_000 : longestMs - 500),
-  };
-}
-
-const personas: readonly Persona[] = [
-  'rate_limited',
-  'unavailable',
-  'connection',
-  'timeout',
-  'refusal',
-  'malformed',
-  'truncated',
-  'billing',
-  'hang',
-];
-
-function scheduleOf(chance: Fate): Schedule {
-  return {
-    ...usualSchedule,
-    reviewsPerSeat: 1 + chance.below(6),
-    minFamilies: 2 + chance.below(2),
-    deadlinesMs: {
-      opinionsSoft: 5000 + chance.below(30_000),
-      opinionsHard: 40_000 + chance.below(60_000),
-      claims: 10_000 + chance.below(60_000),
-      reviewsSoft: 5000 + chance.below(30_000),
-      reviewsHard: 40_000 + chance.below(60_000),
-      synthesis: 30_000 + chance.below(60_000),
-      run: 60_000 + chance.below(400_000),
-    },
-  };
-}
-
-/** In three worlds of ten all calls wait for the same provider. The other worlds do not depend on it. */
-function drawnConcurrency(seed: number): number | null {
-  const chance = createChance(seed + 1);
-  return chance.of(0.3) ? 1 + chance.below(3) : null;
-}
-
-/** The same panel at one provider, with deadlines that are long enough for calls of `longestMs`. */
-function inLanes(
-  panel: readonly Seat[],
-  designed: Schedule,
-  concurrency: number,
-): { seats: readonly Seat[]; schedule: Schedule } {
-  const provider = 'few-at-a-time';
-  const there = <Model extends { provider: string }>(model: Model) => ({ ...model, provider });
-  const seats = panel.map((seat, index) => ({ ...there(seat), model: `model-${index % 3}` }));
-  const models = {
-    extractors: designed.extractors.map(there),
-    synthesizers: designed.synthesizers.map(there),
-    verifiers: designed.verifiers.map((pair) => pair.map(there)),
-  };
-  const lanes = { [provider]: { concurrency, secondsPerCall: longestMs / 1500 } };
-  const second = { softMs: 1000, hardMs: 1000 };
-  const waiting = waitingFor(
-    { opinions: second, claimsMs: 1000, reviews: second, synthesisMs: 1000, runMs: 1000 },
-    callsByStage({ seats, ...models }),
-    lanes,
-  );
-  if ('unavailable' in waiting) throw new Fault(waiting.unavailable);
-  const { opinions, claimsMs, reviews, synthesisMs, runMs } = waiting.deadlines;
-  return {
-    seats,
-    schedule: {
-      ...designed,
-      ...models,
-      lanes,
-      deadlinesMs: {
-        opinionsSoft: opinions.softMs,
-        opinionsHard: opinions.hardMs,
-        claims: claimsMs,
-        reviewsSoft: reviews.softMs,
-        reviewsHard: reviews.hardMs,
-        synthesis: synthesisMs,
-        run: runMs,
-      },
-    },
-  };
-}
-
-function lotsOf(chance: Fate, calm: boolean) {
-  const lots = [
-    { source: 'bonus', credits: 5 + chance.below(20) },
-    { source: 'other', credits: 5 + chance.below(20) },
-    { source: 'purchase', credits: calm ? 200 : 10 + chance.below(50) },
-  ] as const;
-  return lots.filter((lot) => calm || lot.source === 'purchase' || chance.of(0.7));
-}
-
-function answerOf(state: RunState, slot: Slot, chance: Fate, calm: boolean) {
-  const rarely = (probability: number) => !calm && chance.of(probability);
-  const parts = parseSlot(slot);
-  switch (parts.kind) {
-    case 'opinion':
-      return opinion({ confidence: chance.below(101), injectionFound: rarely(0.05) });
-    case 'claims':
-      return ledgerOf('accepted' in state ? state.accepted : []);
-    case 'review': {
-      if (!('order' in state)) throw new Fault(`a review in the stage ${state.stage}`);
-      if (state.refines)
-        return {
-          kind: 'second_vote' as const,
-          votes: Object.fromEntries(
-            state.refines.claims.map((id) => [
-              id,
-              {
-                stance: (['agree', 'disagree', 'unsure'] as const)[chance.below(3)]!,
-                confidence: 60,
-              },
-            ]),
-          ),
-          optionId: chance.of(0.5) ? 'o1' : 'o2',
-        };
-      return reviewBy(state, parts.seat, {
-        stance: (['agree', 'agree', 'disagree', 'unsure'] as const)[chance.below(4)]!,
-        optionId: chance.of(0.7) ? 'o1' : 'o2',
-        suspects: rarely(0.2) ? [state.order[0]!] : [],
-        reversed: chance.of(0.3),
-      });
-    }
-    case 'draft':
-      return rarely(0.3) ? draft(failedChecks) : draft();
-    case 'verify':
-      return verdict(rarely(0.15));
-  }
 }

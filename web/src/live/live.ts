@@ -3,7 +3,6 @@ import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact, Snapshot } from '#services/live/contract.ts';
 import type { ListedRun, OptimizationSummary } from '#services/optimizations/contract.ts';
-import { describeRun, summarize } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { ApiProblem, currentAccessToken, type Page } from '#web/api/api.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
@@ -138,7 +137,7 @@ function receiveFact(fact: Fact): void {
       if (run?.arrived) {
         setArrived(run, withFact(run.arrived, fact));
         if (isTorn(run.arrived)) void load(run);
-        if (changesRow(fact.type)) followInCache(run.arrived.view);
+        if (changesRow(fact.type)) void followInCache(run.arrived.view);
         // Whether it can be refined, and at what price, only the server knows.
         if (fact.type === 'OptimizationCompleted') void load(run);
       }
@@ -300,8 +299,12 @@ const rowChanges: ReadonlySet<Fact['type']> = new Set<Fact['type']>([
 
 const changesRow = (type: Fact['type']): boolean => rowChanges.has(type);
 
-/** The watched run's facts arrive without a row; its row follows from its view. */
-function followInCache(view: RunView): void {
+/**
+ * The watched run's facts arrive without a row; its row follows from its view. Its words are loaded with
+ * the first run that is watched, because most pages describe none.
+ */
+async function followInCache(view: RunView): Promise<void> {
+  const { describeRun, summarize } = await import('#services/optimizations/reading/describe.ts');
   patchRow(view.id, summarize(view));
   if (view.stage === 'closed')
     queryClient.setQueryData(runQuery(view.id).queryKey, (known) =>
