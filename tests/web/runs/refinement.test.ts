@@ -116,6 +116,24 @@ describe('the composer of a refinement', () => {
     expect(third).not.toBe(second);
   });
 
+  it('a request that fails after its composer was closed says so on the page', async () => {
+    const page = await open(`/optimizations/${runId}`, { api: serverOf(fresh, begun).api });
+    const closed = Promise.withResolvers<void>();
+    await page.route('**/refine', async (route) => {
+      await closed.promise;
+      await route.abort();
+    });
+    await ask(page).click();
+    await words(page).fill(given);
+    await send(page).click();
+    await page.keyboard.press('Escape');
+    await composer(page).waitFor({ state: 'hidden' });
+    closed.resolve();
+    await page.getByText("Your request wasn't sent").first().waitFor();
+    await ask(page).click();
+    await expect.poll(() => words(page).inputValue()).toBe(given);
+  });
+
   it('the price is shown beside the balance, and more credits are offered when they are too few', async () => {
     const story = inChain(rootStory, { refinable: dear });
     const page = await open(`/optimizations/${runId}`, { api: serverOf(story, begun).api });

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { optimizationLimits, RefineRequest } from '#services/optimizations/contract.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
@@ -12,6 +12,7 @@ import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Counter } from '#web/ui/form/counter.tsx';
 import { TextArea } from '#web/ui/form/field.tsx';
@@ -81,6 +82,14 @@ function ComposerForm({
     if (isCompleted) void reloadRun(runId);
   }, [isCompleted, runId]);
 
+  const isOpen = useRef(true);
+  useEffect(() => {
+    isOpen.current = true;
+    return () => {
+      isOpen.current = false;
+    };
+  }, []);
+
   const send = async (request: RefineRequest): Promise<FieldErrors | void> => {
     const sent = keyFor(draft, request);
     change({ sent });
@@ -90,6 +99,8 @@ function ComposerForm({
       onClose();
       await navigate({ to: '/evolution-chamber', search: { id } });
     } catch (error) {
+      // Nobody sees the failure in a closed form.
+      if (!isOpen.current) showToast('error', notSent, { message: problemSentence(error) });
       if (!isRefusal(error)) throw error;
       change({ sent: null });
       // The price or the reason on screen was not the server's.
@@ -260,8 +271,8 @@ function Failure({ error }: { error: unknown }): ReactNode {
   return (
     <Notice
       tone="bad"
-      title="Your request wasn't sent"
-      announced={`Your request wasn't sent. ${sentence}`}
+      title={notSent}
+      announced={`${notSent}. ${sentence}`}
       actions={
         isShort ? <LinkButton to="/credits/purchase">Buy More Credits</LinkButton> : undefined
       }
@@ -272,6 +283,7 @@ function Failure({ error }: { error: unknown }): ReactNode {
   );
 }
 
+const notSent = "Your request wasn't sent";
 const unknownEnd = 'Your text is still here. Sending it again never starts it twice.';
 
 /** Whether the server certainly began nothing. */
