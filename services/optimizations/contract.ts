@@ -623,13 +623,15 @@ const SeatProgress = v.object({
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 
+/** What the list of runs shows of a run, which is no refinement. */
+export const ListedRun = v.object({
+  ...OptimizationSummary.entries,
+  refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+});
+export type ListedRun = v.InferOutput<typeof ListedRun>;
+
 export const OptimizationList = v.object({
-  data: v.array(
-    v.object({
-      ...OptimizationSummary.entries,
-      refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
-    }),
-  ),
+  data: v.array(ListedRun),
   pagination: Pagination,
 });
 export type OptimizationList = v.InferOutput<typeof OptimizationList>;
@@ -933,6 +935,14 @@ export const RefineRequest = v.strictObject({
     'A fact that is other than the models took it to be; not together with an instruction',
   ),
   claim_id: v.optional(v.pipe(ClaimId, v.description('The claim that `changed_fact` is about'))),
+  price: v.optional(
+    v.pipe(
+      v.number(),
+      v.description(
+        'Credits that were agreed to; 409 `price-changed`, with the new `price`, when it costs another number by now',
+      ),
+    ),
+  ),
 });
 export type RefineRequest = v.InferOutput<typeof RefineRequest>;
 
