@@ -170,6 +170,13 @@ const injectionPatterns: readonly RegExp[] = [
     'i',
   ),
   /\b(?:set|leave|keep|return)\s+(?:the\s+)?(?:["']?(?:injection_suspected|fatal_flaws|decision_vote)\b|["']ranking["'])/i,
+  // cspell:disable
+  /\bignorier(?:e|en|t)\s+(?:Sie\s+)?(?:alle\s+|die\s+|deine\s+|Ihre\s+)*(?:vorherigen|bisherigen|früheren|obigen)\s+(?:Anweisungen|Anleitungen|Vorgaben|Regeln)/i,
+  /\b(?:Hinweis|Nachricht|Anweisung)\s+(?:an|für)\s+(?:die|alle)\s+(?:Gutachter|Prüfer|Bewerter|Juroren)/i,
+  /\b(?:setze|setzen|stelle|stellen|bewerte|bewerten)\s+(?:Sie\s+)?diese\s+Antwort\s+(?:auf\s+(?:Platz|Rang)|an\s+die\s+erste|am\s+höchsten)/i,
+  /\bignore[zr]?\s+(?:toutes\s+)?les\s+(?:instructions|consignes|règles)\s+(?:précédentes|antérieures|ci-dessus)/i,
+  /\b(?:note|message|consigne)\s+(?:aux|pour\s+les)\s+(?:évaluateurs|examinateurs|relecteurs|juges)/i,
+  // cspell:enable
   /\[\s*(?:begin|end)\s+[0-9a-f]{8,}/i,
   /<\|\s*(?:im_start|im_end|system|eot_id|end_header_id)\s*\|>|\[\/?INST\]/i,
   /<\/?\s*(?:system|instructions?|prompt)\s*>|\bsystem prompt\b.{0,40}\b(?:reveal|print|repeat|is)\b/i,
