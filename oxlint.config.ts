@@ -78,6 +78,7 @@ const browser: Ban[] = [
       '!#services/optimizations/reading/markdown.ts',
       '!#services/optimizations/reading/result-words.ts',
       '!#services/optimizations/reading/simulated.ts',
+      '!#services/optimizations/refinement/words.ts',
       '!#services/platform/numbers.ts',
     ],
     message:
@@ -169,6 +170,7 @@ const boundaries = [
       'services/optimizations/summary-contract.ts',
       'services/identity/refusals.ts',
       'services/optimizations/reading/{view,texts,describe,degraded,duration-words,result-words,simulated}.ts',
+      'services/optimizations/refinement/words.ts',
     ],
     [
       ...server,
@@ -183,6 +185,7 @@ const boundaries = [
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/words.ts',
           '!#services/optimizations/run/{events,slots,second-ballot}.ts',
+          '!#services/optimizations/reading/{result-words,texts}.ts',
           '!#services/optimizations/check/questions.ts',
           '!#services/credits/account/movements.ts',
           '!#services/platform/{numbers,visible-text}.ts',

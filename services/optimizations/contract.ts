@@ -1,11 +1,5 @@
 import * as v from 'valibot';
-import {
-  IdText,
-  inReadingOrder,
-  Pagination,
-  Time,
-  WholeText,
-} from '#services/platform/contract.ts';
+import { IdText, Pagination, Time, visible, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList, Wire } from '#services/platform/contract.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import { seatRoles } from '#services/models/strategy-list.ts';
@@ -89,7 +83,7 @@ export const Rows = (what: 'objectives' | 'constraints') =>
           optimizationLimits.row,
           `Each of the ${what} may have at most ${optimizationLimits.row} characters`,
         ),
-        inReadingOrder,
+        visible,
       ),
     ),
     v.transform((all) => all.filter((row) => row !== '')),
@@ -144,7 +138,7 @@ export const CreateOptimizationRequest = v.strictObject({
       optimizationLimits.challenge,
       `The challenge may have at most ${optimizationLimits.challenge} characters`,
     ),
-    inReadingOrder,
+    visible,
     v.nonEmpty('What business challenge are you facing?'),
   ),
   context: v.optional(
@@ -155,7 +149,7 @@ export const CreateOptimizationRequest = v.strictObject({
         optimizationLimits.context,
         `The context may have at most ${optimizationLimits.context} characters`,
       ),
-      inReadingOrder,
+      visible,
     ),
     '',
   ),
@@ -319,7 +313,7 @@ export const RenameRequest = v.strictObject({
       optimizationLimits.title,
       `The title may have at most ${optimizationLimits.title} characters`,
     ),
-    inReadingOrder,
+    visible,
     v.nonEmpty('Enter a title'),
   ),
 });
@@ -629,13 +623,15 @@ const SeatProgress = v.object({
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 
+/** What the list of runs shows of a run, which is no refinement. */
+export const ListedRun = v.object({
+  ...OptimizationSummary.entries,
+  refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+});
+export type ListedRun = v.InferOutput<typeof ListedRun>;
+
 export const OptimizationList = v.object({
-  data: v.array(
-    v.object({
-      ...OptimizationSummary.entries,
-      refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
-    }),
-  ),
+  data: v.array(ListedRun),
   pagination: Pagination,
 });
 export type OptimizationList = v.InferOutput<typeof OptimizationList>;
@@ -926,7 +922,7 @@ const Given = (description: string) =>
         optimizationLimits.refinement,
         `At most ${optimizationLimits.refinement} characters`,
       ),
-      inReadingOrder,
+      visible,
       v.nonEmpty('Write what is new, or leave it out'),
       v.description(description),
     ),
@@ -939,6 +935,14 @@ export const RefineRequest = v.strictObject({
     'A fact that is other than the models took it to be; not together with an instruction',
   ),
   claim_id: v.optional(v.pipe(ClaimId, v.description('The claim that `changed_fact` is about'))),
+  price: v.optional(
+    v.pipe(
+      v.number(),
+      v.description(
+        'Credits that were agreed to; 409 `price-changed`, with the new `price`, when it costs another number by now',
+      ),
+    ),
+  ),
 });
 export type RefineRequest = v.InferOutput<typeof RefineRequest>;
 

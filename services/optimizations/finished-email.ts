@@ -28,13 +28,18 @@ export function finishedRun(view: RunView): FinishedRun | null {
   const result = describeResult(view);
   return {
     runId: view.id,
-    title: view.title,
+    title: withoutAddresses(view.title),
     status,
     charged: captured - refunded,
     returned: refunded,
     heading: result === null ? null : headingWords(result),
     simulated: simulatedPartOf(view),
   };
+}
+
+/** Mail programs make links of bare addresses, and a model may have written the title. */
+function withoutAddresses(title: string): string {
+  return title.replace(/:(?=\/\/)|@|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu, '$&\u2060');
 }
 
 export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent {

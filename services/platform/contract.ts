@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { visibleText } from './visible-text.ts';
 
 /**
  * How a value looks on the wire, for the description, where its schema cannot say it: a JSON Schema as
@@ -23,12 +24,10 @@ export const Pagination = v.object({
 });
 
 /**
- * Removes direction marks. They are not refused, because they come unseen with pasted text. Stands after
- * the checks of a schema, because a description ends at a transformation.
+ * Removes characters that nobody sees. They are not refused, because they come unseen with pasted text.
+ * Stands after the checks of a schema, because a description ends at a transformation.
  */
-export const inReadingOrder = v.transform((text: string) =>
-  text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '').trim(),
-);
+export const visible = v.transform((text: string) => visibleText(text).trim());
 
 const wrongId = {
   opt: 'Not a run id',

@@ -5,7 +5,7 @@ import {
   Rows,
   StrategyId,
 } from '#services/optimizations/contract.ts';
-import { inReadingOrder, Pagination, Time, WholeText } from '#services/platform/contract.ts';
+import { Pagination, Time, visible, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
 /** Recipes: questions to start from, ours and the user's own, with {placeholders} to fill in. */
@@ -47,7 +47,7 @@ const requiredText = (what: string, most: number) =>
     v.trim(),
     v.nonEmpty(`Enter ${what}`),
     v.maxLength(most, `Enter at most ${most} characters`),
-    inReadingOrder,
+    visible,
     v.nonEmpty(`Enter ${what}`),
   );
 
@@ -58,7 +58,7 @@ const entries = {
     v.string(),
     v.trim(),
     v.maxLength(recipeLimits.summary, `Enter at most ${recipeLimits.summary} characters`),
-    inReadingOrder,
+    visible,
   ),
   challenge: requiredText('a challenge', optimizationLimits.challenge),
   objectives: Rows('objectives'),

@@ -97,6 +97,16 @@ describe('the main job', () => {
       .toBeGreaterThan(0);
     await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(10);
 
+    await page.getByRole('button', { name: 'Request Refinement' }).click();
+    await page.getByText('Included with this run').waitFor();
+    await page.getByLabel('What is different').fill('Most customers ask for monthly plans.');
+    await page.getByRole('button', { name: 'Send request' }).click();
+    await page.getByText('Refinement 1').waitFor();
+    await page.getByRole('link', { name: 'View results' }).click({ timeout: 60_000 });
+    await page.getByRole('heading', { name: 'What changed' }).waitFor();
+    const refinedId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
+    expect(refinedId).not.toBe(runId);
+
     await page.goto(`${application.url}/credits`);
     const line = page.getByRole('listitem').filter({ hasText: 'Balanced run' });
     await line.waitFor();
@@ -109,6 +119,7 @@ describe('the main job', () => {
     const settings = { DATA_DIR: folder.path };
     for (const verify of [
       ['optimizations', 'verify', runId],
+      ['optimizations', 'verify', refinedId],
       ['credits', 'verify'],
       ['events', 'verify'],
     ]) {

@@ -27,6 +27,8 @@ export type Metric = {
    * The vote chooses the option, and what is contested is no consensus. Before, the draft chose.
    */
   decides: boolean;
+  /** Flags by reviewers that leave out a seat whose answer code found to instruct them. */
+  suspicion: { flags: number };
   /** Lowest score of each band. */
   bands: { strong: number; majority: number; contested: number };
   rank: {
@@ -97,6 +99,7 @@ const agreementV1: Metric = {
   cap: { score: 60, importance: 3, minorityShare: 1 / 3 },
   copies: null,
   decides: false,
+  suspicion: { flags: 1 },
   bands: { strong: 80, majority: 60, contested: 40 },
   rank: { commonAnswers: 3, minimumPairs: 3, kemenyCoverage: null },
   clearWinner: { comparisons: 3, amongFirst: 3, margin: 0.34, rankAgreement: 0.2 },
@@ -122,6 +125,8 @@ const agreementV2: Metric = {
   cap: { ...agreementV1.cap, score: 59 },
   copies: { makers: 2, models: 4, score: 79 },
   decides: true,
+  // Ordinary advice can look like an instruction, so one hostile reviewer must not leave a seat out.
+  suspicion: { flags: 2 },
   rank: { ...agreementV1.rank, kemenyCoverage: 4 },
 };
 

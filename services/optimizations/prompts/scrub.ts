@@ -32,9 +32,23 @@ export function scrubOf(models: readonly NamedModel[]): Scrub {
  * instructs its judges, or imitates the markers of a prompt.
  */
 export function findsInjection(text: string): boolean {
-  const plain = text.normalize('NFKC').replace(/\s+/g, ' ');
+  const plain = inLatin(text.normalize('NFKC')).replace(/\s+/g, ' ');
   return injectionPatterns.some((pattern) => pattern.test(plain));
 }
+
+/** Letters of other alphabets that look like Latin ones, in words that hold Latin ones as well. */
+function inLatin(text: string): string {
+  return text.replace(/[\p{L}\d]+/gu, (word) =>
+    /[a-z]/i.test(word)
+      ? word.replace(/[^\p{Script=Latin}\d]/gu, (letter) => latin[alike.indexOf(letter)] ?? letter)
+      : word,
+  );
+}
+
+// cspell:disable-next-line
+const alike = 'асеһіјорѕухНІКМОРСТХοα';
+// cspell:disable-next-line
+const latin = 'acehijopsyxHIKMOPCTXoa';
 
 /** Marks may stand behind one another, as in a name inside a quotation; few passes reach them all. */
 const maximumScrubPasses = 4;
@@ -155,7 +169,15 @@ const injectionPatterns: readonly RegExp[] = [
     `\\b(?:give|award|assign)\\s+(?:this|my|it|every other|all other)\\s*${answerWord}?s?\\s+(?:a\\s+|the\\s+)?(?:score|rating|rank|10|ten|1|one|highest|lowest|top|maximum|minimum)\\b`,
     'i',
   ),
-  /\b(?:set|leave|keep|return)\s+(?:the\s+)?["']?(?:injection_suspected|fatal_flaws|decision_vote|ranking)["']?\b/i,
-  /\[(?:begin|end)\s+[0-9a-f]{8,}/i,
+  /\b(?:set|leave|keep|return)\s+(?:the\s+)?(?:["']?(?:injection_suspected|fatal_flaws|decision_vote)\b|["']ranking["'])/i,
+  // cspell:disable
+  /\bignorier(?:e|en|t)\s+(?:Sie\s+)?(?:alle\s+|die\s+|deine\s+|Ihre\s+)*(?:vorherigen|bisherigen|früheren|obigen)\s+(?:Anweisungen|Anleitungen|Vorgaben|Regeln)/i,
+  /\b(?:Hinweis|Nachricht|Anweisung)\s+(?:an|für)\s+(?:die|alle)\s+(?:Gutachter|Prüfer|Bewerter|Juroren)/i,
+  /\b(?:setze|setzen|stelle|stellen|bewerte|bewerten)\s+(?:Sie\s+)?diese\s+Antwort\s+(?:auf\s+(?:Platz|Rang)|an\s+die\s+erste|am\s+höchsten)/i,
+  /\bignore[zr]?\s+(?:toutes\s+)?les\s+(?:instructions|consignes|règles)\s+(?:précédentes|antérieures|ci-dessus)/i,
+  /\b(?:note|message|consigne)\s+(?:aux|pour\s+les)\s+(?:évaluateurs|examinateurs|relecteurs|juges)/i,
+  // cspell:enable
+  /\[\s*(?:begin|end)\s+[0-9a-f]{8,}/i,
+  /<\|\s*(?:im_start|im_end|system|eot_id|end_header_id)\s*\|>|\[\/?INST\]/i,
   /<\/?\s*(?:system|instructions?|prompt)\s*>|\bsystem prompt\b.{0,40}\b(?:reveal|print|repeat|is)\b/i,
 ];

@@ -84,7 +84,10 @@ export function draftCall(
         return {
           outcome: {
             kind: 'draft',
-            optionId: draft.option_id,
+            // Another id is the writer's own text, which no event may hold in clear.
+            optionId: Object.hasOwn(run.view.ledger?.options ?? {}, draft.option_id)
+              ? draft.option_id
+              : '',
             checks: {
               consensusCoverage: rounded(found.consensusCoverage),
               disagreementCoverage: rounded(found.disagreementCoverage),

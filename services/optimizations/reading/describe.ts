@@ -31,6 +31,7 @@ import {
   optionText,
   quoteOf,
 } from './texts.ts';
+import { answerCall } from './view.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
@@ -161,7 +162,7 @@ function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
     step_details: stepDetails(view),
     estimated_completion: left === null || left <= 0 ? null : left,
     start_time: view.startedAt,
-    models_queried: view.seats.filter((seat) => view.calls[answerSlot(view, seat.seat)]).length,
+    models_queried: view.seats.filter((seat) => answerCall(view, seat.seat)).length,
     models_completed: answered(view),
     can_cancel: ['draft', 'opinions', 'claims', 'reviews'].includes(view.stage),
   };
@@ -198,7 +199,7 @@ function stepDetails(view: RunView): string {
 }
 
 function answered(view: RunView): number {
-  return view.seats.filter((seat) => view.calls[answerSlot(view, seat.seat)]?.outcome).length;
+  return view.seats.filter((seat) => answerCall(view, seat.seat)?.outcome).length;
 }
 
 function isUnderway(view: RunView): boolean {
@@ -233,16 +234,24 @@ function seatProgress(view: RunView, seat: string): number {
     : stageProgress(view.stage, {
         isAnswered: Boolean(call?.outcome),
         streamed: call?.streamed ?? 0,
+        isRefinement: view.refines !== null,
       });
 }
 
 /** A seat that dropped out is done. */
 export const progressWithoutSeat = 100;
 
-/** Of one seat: opinion 0–40, reviews 45–75, scores 80, synthesis 85–95. `streamed` is 0–1. */
+/**
+ * Of one seat: opinion 0–40, reviews 45–75, scores 80, synthesis 85–95. A refinement begins with its
+ * votes, 0–75. `streamed` is 0–1.
+ */
 export function stageProgress(
   stage: RunView['stage'],
-  { isAnswered, streamed }: { isAnswered: boolean; streamed: number },
+  {
+    isAnswered,
+    streamed,
+    isRefinement,
+  }: { isAnswered: boolean; streamed: number; isRefinement: boolean },
 ): number {
   switch (stage) {
     case 'draft':
@@ -251,8 +260,10 @@ export function stageProgress(
       return isAnswered ? 40 : Math.min(38, Math.floor(40 * streamed));
     case 'claims':
       return 40;
-    case 'reviews':
-      return isAnswered ? 75 : Math.min(73, 45 + Math.floor(30 * streamed));
+    case 'reviews': {
+      const begin = isRefinement ? 0 : 45;
+      return isAnswered ? 75 : Math.min(73, begin + Math.floor((75 - begin) * streamed));
+    }
     case 'scoring':
       return 80;
     case 'synthesis':
@@ -358,7 +369,7 @@ function seatStatus(view: RunView, seat: string): SeatStatus {
   if (failure !== null) return 'failed';
   if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
   if (view.stage === 'closed' || view.stage === 'settling') {
-    const answer = view.calls[answerSlot(view, seat)];
+    const answer = answerCall(view, seat);
     return !answer ? 'not_called' : answer.outcome ? 'completed' : 'failed';
   }
   const review = view.calls[reviewSlot(seat)];

@@ -141,7 +141,8 @@ export function summaryOf(
   };
 }
 
-function progressOf({ stage, seats, missing_seats: missing, answered }: RunRow): number {
+function progressOf(row: RunRow): number {
+  const { stage, seats, missing_seats: missing, answered, root_id: root } = row;
   // The whole table waits for one draft.
   const done = stage === 'synthesis' && answered > 0 ? seats : answered;
   return averageProgress(
@@ -149,7 +150,11 @@ function progressOf({ stage, seats, missing_seats: missing, answered }: RunRow):
     Array.from({ length: seats }, (_, index) =>
       index < missing
         ? progressWithoutSeat
-        : stageProgress(stage, { isAnswered: index - missing < done, streamed: 0 }),
+        : stageProgress(stage, {
+            isAnswered: index - missing < done,
+            streamed: 0,
+            isRefinement: root !== null,
+          }),
     ),
   );
 }

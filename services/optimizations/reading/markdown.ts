@@ -1,5 +1,10 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
+import {
+  changedTitle,
+  givenFacts,
+  refinementTitle,
+} from '#services/optimizations/refinement/words.ts';
 import { degradedWords } from './degraded.ts';
 import { resultMarkdown } from './result-markdown.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
@@ -54,13 +59,15 @@ function degradedLines({ degraded, credits }: Optimization): string {
 }
 
 /** What a refinement was given, and what that changed. */
-function refinementLines({ refines, result }: Optimization): string {
+function refinementLines({ council, refines, refinements, result }: Optimization): string {
   if (refines === null) return '';
-  const { text, number } = refines;
   const changed = result?.changed ?? null;
   return [
-    `*Refinement ${number}${text === null ? '' : `: ${escapeMarkdown(text)}`}*`,
-    ...(changed === null ? [] : [`**What changed:** ${escapeMarkdown(changed)}`]),
+    `*${refinementTitle(refines.number, refinements.length)}*`,
+    ...(changed === null ? [] : [`**${changedTitle}:** ${escapeMarkdown(changed)}`]),
+    givenFacts(council, refines)
+      .map(({ label, text }) => `- ${label}: ${escapeMarkdown(text)}`)
+      .join('\n'),
   ].join('\n\n');
 }
 

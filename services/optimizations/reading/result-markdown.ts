@@ -37,6 +37,11 @@ import {
   winnerWords,
 } from './result-words.ts';
 import type { Names } from './result-words.ts';
+import {
+  changingClaims,
+  changingWords,
+  wouldChangeTitle,
+} from '#services/optimizations/refinement/words.ts';
 import { claimText } from './texts.ts';
 
 /**
@@ -79,6 +84,12 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
         const line = [step.action, ...facts].map(escapeMarkdown).join(' · ');
         return `${index + 1}. [${step.done ? 'x' : ' '}] ${line}${marks(step.claim_ids)}`;
       }),
+    ),
+    list(
+      `### ${wouldChangeTitle}`,
+      changingClaims(run.council).map(({ id, seats }) =>
+        bullet(`${claimText(run.council, id)} ${changingWords(seats)}`),
+      ),
     ),
     ...result.sections.map((section) =>
       part(

@@ -270,10 +270,11 @@ function dayAfter(at: string, days: number): string {
 
 export const missingTitle = 'What the models would need to know';
 
-/** What nobody knows. Facts that are listed as missing already are left out. */
+/** What nobody knows, without the facts and claims that a result lists elsewhere. */
 export function openPoints(result: RunResult, bias: BiasAnalysis): string[] {
   const factors = bias.uncertainty_factors.filter(
-    ({ kind }) => kind !== 'missing_info' || result.missing_facts.length === 0,
+    ({ kind }) =>
+      kind !== 'flips' && (kind !== 'missing_info' || result.missing_facts.length === 0),
   );
   return [...new Set([...result.uncertainties, ...factors.map(({ text }) => text)])];
 }

@@ -22,7 +22,7 @@ import type { OptimizationSummary, Refinable } from '#services/optimizations/sum
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { mergedBallot } from '#services/optimizations/run/second-ballot.ts';
-import { reviewSlot } from '#services/optimizations/run/slots.ts';
+import { answerSlot, reviewSlot } from '#services/optimizations/run/slots.ts';
 
 /**
  * What people see of a run, written once for the server and the browser: an event becomes a patch of
@@ -559,6 +559,11 @@ function storedDraft(sealed: unknown): WrittenDraft | null {
 }
 
 type StepOfFirstVersion = { text: string; claim_ids: string[] };
+
+/** The call in which a seat answers, in a refinement votes; undefined before it. */
+export function answerCall(view: RunView, seat: string): CallView | undefined {
+  return view.calls[answerSlot(view, seat)];
+}
 
 /** What a seat voted, with its second vote in a refinement; null without any. */
 export function ballotOf(view: RunView, seat: string): Ballot | null {

@@ -63,6 +63,7 @@ export function refinementId(rootId: string, number: number): string {
  * Creates and starts a refinement. A repeat with the same command continues where the first one ended.
  *
  * @throws Problem 409 `not-refinable` with the reason in words, before anything is created
+ * @throws Problem 409 `price-changed` when it costs another price than the request agrees to
  * @throws Problem 400 `validation` for fields that do not belong together, or an unknown claim
  * @throws Problem what starting a run is refused with
  */
@@ -140,6 +141,12 @@ async function createRefinement(
     throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
   const { allowed, reason, price } = refinableOf(found.ground);
   if (!allowed) throw new Problem('not-refinable', reason ?? '');
+  if (request.price !== undefined && request.price !== price)
+    throw new Problem(
+      'price-changed',
+      `This refinement costs ${price === 1 ? '1 credit' : `${price} credits`} now.`,
+      { members: { price } },
+    );
   const { before, seats, contested } = councilBefore(
     runId,
     (await readStream(streamOf(runId))).events.map(runEventOf),

@@ -180,7 +180,7 @@ export function closeReviews(
  * the metric that the run names.
  */
 export function countReviews(state: At<'reviews'>, metric: Metric = currentMetric): Count {
-  const counted = isRefining(state) ? secondVotesOf(state) : firstReviewsOf(state);
+  const counted = isRefining(state) ? secondVotesOf(state) : firstReviewsOf(state, metric);
   return { ...counted, scores: computeScores(counted.council, metric) };
 }
 
@@ -206,10 +206,10 @@ type Counted = {
 };
 export type Count = Counted & { scores: Scores };
 
-function firstReviewsOf(state: At<'reviews'>): Counted {
+function firstReviewsOf(state: At<'reviews'>, metric: Metric): Counted {
   const ballots = ballotsOf(state);
   const missing = missingSeats(state, reviewSlot, state.accepted);
-  const excluded = excludedSeat(state, ballots);
+  const excluded = excludedSeat(state, ballots, metric);
   const counted = withoutSeat(ballots, excluded?.seat ?? null);
   const seats = state.seats.filter(
     (seat) => state.accepted.includes(seat.seat) && seat.seat !== excluded?.seat,
@@ -249,19 +249,20 @@ function firstReviewsOf(state: At<'reviews'>): Counted {
 }
 
 /**
- * A seat that tries to instruct its reviewers is left out: a finding by code and one flag, or flags
+ * A seat that tries to instruct its reviewers is left out: a finding by code with some flags, or flags
  * by more than half of those who saw it; at most one, and never below the quorum.
  */
 function excludedSeat(
   state: At<'reviews'>,
   ballots: Readonly<Record<string, Ballot>>,
+  { suspicion: { flags: enough } }: Metric,
 ): { seat: string; why: 'injection'; flags: number } | null {
   const suspicion = state.accepted.map((seat) => {
     const readers = Object.values(ballots).filter((ballot) => seat in ballot.scores);
     const flags = readers.filter((ballot) => ballot.suspects.includes(seat)).length;
     const outcome = state.calls[opinionSlot(seat)]?.outcome;
     const found = outcome?.kind === 'opinion' && outcome.injectionFound;
-    return { seat, flags, guilty: (found && flags >= 1) || flags * 2 > readers.length };
+    return { seat, flags, guilty: (found && flags >= enough) || flags * 2 > readers.length };
   });
   const worst = suspicion
     .filter((one) => one.guilty)

@@ -9,8 +9,11 @@ export async function tracesOf(pool: pg.Pool, texts: readonly string[]): Promise
   const found: Trace[] = [];
   for (const table of await tablesOf(pool)) {
     const { rows } = await pool.query<{ row: string }>(
-      `select row from (select to_jsonb(t)::text as row from ${table} t) all_rows
-       where exists (select from unnest($1::text[]) wanted where strpos(lower(row), wanted) > 0)`,
+      // Without "offset 0" each row would be written out again for every text.
+      `select row from (
+         select row, lower(row) as lowered from (select to_jsonb(t)::text as row from ${table} t) each
+         offset 0) written
+       where exists (select from unnest($1::text[]) wanted where strpos(lowered, wanted) > 0)`,
       [wanted],
     );
     found.push(...rows.map(({ row }) => ({ table, row })));

@@ -59,7 +59,8 @@ test('a recommendation may use the figures of a file, and each stage reads what 
     prompts
       .filter(({ schema }) => schema === stage)
       .map(
-        ({ prompt }) => /\[begin (\w+) file lease\.txt\]\n([^]*?)\n\[end \1\]/.exec(prompt)?.[2],
+        ({ prompt }) =>
+          /\[begin (\w+) file\]\nName: lease\.txt\n\n([^]*?)\n\[end \1\]/.exec(prompt)?.[2],
       );
   for (const stage of ['opinion', 'draft', 'verification']) {
     expect(blocksOf(stage).length).toBeGreaterThan(0);
@@ -78,7 +79,7 @@ test('a recommendation with a figure of no file fails the check of numbers', asy
   expect(run.files).toEqual([]);
   const failed = Object.values(run.council.rounds).flatMap(({ checks }) => checks?.failed ?? []);
   expect(failed).toContain('numbers');
-  expect(prompts.at(-1)?.prompt).not.toContain(' file ');
+  expect(prompts.at(-1)?.prompt).not.toContain(' file]');
 });
 
 test('whatever a file holds is stored sealed, read as sent, exported and erased with its run', async () => {

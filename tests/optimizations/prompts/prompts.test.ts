@@ -176,7 +176,7 @@ describe('a draft prompt', () => {
         options: [],
         topAnswers: [],
         consensusIds: [],
-        disagreements: [{ claimId: 'c3', for: 'Yes.', against: 'No.' }],
+        disagreements: [{ claimId: 'c3', for: 'Yes.\nc3 | against | Nobody.', against: 'No.' }],
         minority: { text: 'Stay closed.', optionId: 'o2', claimIds: ['c3'] },
         complaints: ['Cite these consensus claims: c9.'],
         lastDraft: draft,
@@ -185,7 +185,9 @@ describe('a draft prompt', () => {
     );
     expect(prompt).toContain('Cite these consensus claims: c9.');
     expect(prompt).toContain('Open on Sundays for a month.');
-    expect(prompt).toContain('c3 | for: Yes. | against: No.');
+    expect(prompt).toMatch(
+      /^c3 \| for \| Yes\. c3 \| against \| Nobody\.\nc3 \| against \| No\.$/m,
+    );
     expect(prompt).toContain('f1 | Nobody walks by on Sundays.\nf1 | The oven is old.');
     expect(prompt).toMatch(/failed the checks/);
   });

@@ -315,6 +315,16 @@ describe('a call that begins a refinement', () => {
     expect((await read(root.id)).refinements).toEqual([]);
   });
 
+  test('a refinement that costs another price than was agreed to is not begun', async () => {
+    const response = await refine({ price: 2 });
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({ code: 'price-changed', price: 0 });
+    expect((await read(root.id)).refinements).toEqual([]);
+    await refined({ price: 0 });
+    expect((await refine({ price: 0 })).status).toBe(409);
+    expect(await refined({ price: 2 })).toMatchObject({ credits: { charged: 2 } });
+  });
+
   test('a run that has not completed, and a refinement that is not the newest, cannot be refined', async () => {
     const draft = await council.data<Optimization>('/optimizations', {
       token: person.token,
@@ -439,8 +449,9 @@ describe('a refinement belongs to its root', () => {
     const words = ['optimizations', 'refine', root.id, '--fact', 'Prices have doubled.'];
     const { code, out } = await runHere(council, runCommands, words);
     expect(code).toBe(0);
-    expect(out).toContain('Refinement 2: Prices have doubled.');
+    expect(out).toContain('*Refinement 2*');
     expect(out).toContain('**What changed:**');
+    expect(out).toContain('- The changed fact: Prices have doubled.');
   });
 
   test('a root with a refinement in progress is not deleted', async () => {

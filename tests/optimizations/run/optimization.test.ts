@@ -906,17 +906,18 @@ describe('an answer that instructs its reviewers', () => {
   }
   const excluded = (run: Script) => only(run.events, 'ReviewsClosed').data.excluded;
 
-  test('an answer that instructs its reviewers is left out when code found it and one reviewer flagged it', () => {
-    const run = reviewed(1, true);
-    expect(excluded(run)).toEqual({ seat: 'S1', why: 'injection', flags: 1 });
+  test('an answer that instructs its reviewers is left out when code found it and two reviewers flagged it', () => {
+    const run = reviewed(2, true);
+    expect(excluded(run)).toEqual({ seat: 'S1', why: 'injection', flags: 2 });
     const scores = only(run.events, 'ScoresComputed').data;
     expect(scores.order).not.toContain('S1');
     expect(scores.inputs).not.toContain('review.S1');
     expect(scores.uncertainty.map(({ ref }) => ref)).toContain('seat_excluded');
   });
 
-  test('an answer that instructs its reviewers stays when only code or only half of its reviewers object', () => {
+  test('an answer that instructs its reviewers stays when only code, code and one reviewer, or half of its reviewers object', () => {
     expect(excluded(reviewed(0, true))).toBeNull();
+    expect(excluded(reviewed(1, true))).toBeNull();
     expect(excluded(reviewed(3, false))).toBeNull();
   });
 
@@ -929,7 +930,7 @@ describe('an answer that instructs its reviewers', () => {
   });
 
   test('an answer that instructs its reviewers is left out, not missing: nothing is returned for it', () => {
-    const run = reviewed(1, true).answered(['draft.1', 'verify.1.1', 'verify.1.2']);
+    const run = reviewed(2, true).answered(['draft.1', 'verify.1.1', 'verify.1.2']);
     expect(ending(run.events)).toMatchObject({
       outcome: 'completed',
       missing: 0,

@@ -1,5 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reordering } from '#tests/walls/hostile/inputs.ts';
+import { shownTexts } from '#tests/walls/hostile/injections.ts';
 import { begin, closed, noon, runId, started } from '#tests/optimizations/run/run-script.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 import { runServer } from '#tests/web/support/run-server.ts';
@@ -8,7 +10,7 @@ import { member, serveSite, type Site } from '#tests/web/support/site.ts';
 
 /**
  * Models and users can write anything. Every place that shows a run's text gets each text of this
- * corpus: nothing may run or load, and links may lead only to https.
+ * corpus: nothing may run or load, and no link may lead elsewhere.
  */
 const corpus = [
   '<script>document.title = "owned"</script>',
@@ -32,6 +34,7 @@ const corpus = [
   '<form action="https://evil.example/"><button>send</button></form>',
   '<base href="https://evil.example/">',
   '[x]: https://evil.example/p.png\n\n# Heading\n\n| a |\n|---|\n| <b>x</b> |',
+  ...shownTexts(),
 ];
 
 let browser: Browser;
@@ -120,15 +123,9 @@ async function dangers(page: Page): Promise<string[]> {
     );
     const links = [...(main?.querySelectorAll('a[href]') ?? [])].filter((link) => {
       const href = link.getAttribute('href') ?? '';
-      const isOurs =
-        /^(\/(optimization|dashboard|credits|evolution|recipes|method)|#claim-|#[a-z-]+$)/.test(
-          href,
-        );
-      const isHardened =
-        href.startsWith('https://') &&
-        link.getAttribute('rel') === 'noopener noreferrer nofollow' &&
-        link.getAttribute('target') === '_blank';
-      return !isOurs && !isHardened;
+      return !/^(\/(optimization|dashboard|credits|evolution|recipes|method)|#claim-|#[a-z-]+$)/.test(
+        href,
+      );
     });
     return [...loading, ...handlers, ...links].map((element) => element.outerHTML);
   });
@@ -145,6 +142,9 @@ describe('hostile text', () => {
     await result.page.waitForTimeout(200);
     await expect.poll(() => dangers(result.page)).toEqual([]);
     await expect.poll(() => result.page.title()).not.toBe('owned');
+    const words = await result.page.locator('main').innerText();
+    expect(words).not.toMatch(/[^\P{Cc}\n\t]/u);
+    expect(words).not.toMatch(reordering);
 
     const chamber = await visit(`/evolution-chamber?id=${runId}`);
     await chamber.page.getByRole('button', { name: 'Open S1' }).click();

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '#services/live/contract.ts';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract.ts';
 import { closed, runId as storyId } from '#tests/optimizations/run/run-script.ts';
 import {
   balance,
@@ -23,13 +23,13 @@ const list = '/dashboard/optimizations';
 const story = storyOf(closed());
 
 /** A server that keeps one user's runs: a deleted run is hidden, and every change is published. */
-function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof member>[0] = {}) {
+function keep(begin: readonly ListedRun[], answers: Parameters<typeof member>[0] = {}) {
   const runs = new Map(begin.map((run) => [run.id, run]));
   const hidden = new Set<string>();
   const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let version = 100;
 
-  const shown = (): OptimizationSummary[] => [...runs.values()].filter(({ id }) => !hidden.has(id));
+  const shown = (): ListedRun[] => [...runs.values()].filter(({ id }) => !hidden.has(id));
   const write = (event: string, data: unknown): Uint8Array => {
     version += 1;
     const text = `id: e.1.${version}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -82,7 +82,8 @@ function keep(begin: readonly OptimizationSummary[], answers: Parameters<typeof 
     const known = runs.get(id);
     if (!known || hidden.has(id)) return problem(404, 'not-found', 'Failed to get optimization');
     const { council, ...rest } = story.copy();
-    return ok({ ...rest, ...known, council: { ...council, id, title: known.title } });
+    const { refinements: _count, ...row } = known;
+    return ok({ ...rest, ...row, council: { ...council, id, title: known.title } });
   };
   const others = member({
     'GET /api/stream': stream,
@@ -107,7 +108,7 @@ const five = [
   runOf(1, { status: 'processing', progress: 46, agreement_score: null }),
   runOf(2, { title: 'A second shop?' }),
   runOf(3, { status: 'failed', agreement_score: null }),
-  runOf(4),
+  runOf(4, { refinements: 2 }),
   runOf(5, { status: 'pending' }),
 ];
 const many = Array.from({ length: 25 }, (_, index) => runOf(index + 1));
@@ -132,6 +133,8 @@ describe('the list of all optimizations', () => {
     await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
     const row = page.getByRole('listitem').filter({ hasText: 'A second shop?' });
     const target = (name: string) => row.getByRole('link', { name }).getAttribute('href');
+    const refined = page.getByRole('listitem').filter({ hasText: 'Question 4' });
+    await refined.getByText('2 refinements').waitFor();
     expect(await target('Duplicate')).toBe(`/optimization?from=${runId(2)}`);
     expect(await target('Save as recipe')).toBe(`/recipes/new?run=${runId(2)}`);
     await button(page, 'Rename', 'Question 4').click();

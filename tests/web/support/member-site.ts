@@ -4,7 +4,7 @@ import type { Balance, CreditAnalytics, Transaction } from '#services/credits/co
 import type {
   CheckReply,
   DashboardStats,
-  OptimizationSummary,
+  ListedRun,
   StrategiesReply,
   Strategy,
   Usage,
@@ -87,10 +87,7 @@ export function runId(number: number): string {
   return `opt_${String(number).padStart(26, '0')}`;
 }
 
-export function runOf(
-  number: number,
-  change: Partial<OptimizationSummary> = {},
-): OptimizationSummary {
+export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRun {
   const createdAt = new Date(Date.now() - number * 3_600_000).toISOString();
   return {
     id: runId(number),
@@ -109,6 +106,7 @@ export function runOf(
     simulated_seats: 7,
     root_id: null,
     refinement_number: null,
+    refinements: 0,
     created_at: createdAt,
     createdAt,
     ended_at: createdAt,
@@ -191,7 +189,7 @@ export const strategies = [
 
 export const checker: StrategiesReply['checker'] = { name: 'OpenAI', simulated: false };
 
-export const page = (data: OptimizationSummary[], total: number = data.length): Reply => ({
+export const page = (data: ListedRun[], total: number = data.length): Reply => ({
   status: 200,
   body: {
     data,

@@ -6,6 +6,7 @@ import type {
   ReviewNotes,
 } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
+import { withBase } from '#services/optimizations/refinement/with-base.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
@@ -36,6 +37,8 @@ export type Words = {
   readonly ledger: (claims: readonly string[], options: readonly string[]) => LedgerTexts;
   readonly notes: (seat: string) => ReviewNotes;
   readonly draft: Draft;
+  /** What a refinement was given. */
+  readonly instruction?: string;
 };
 
 export const plainWords: Words = {
@@ -91,29 +94,33 @@ const standIn: RunView['standIn'] = {
   exact: false,
 };
 
-export function storyOf(script: Script, words: Partial<Words> = {}): Story {
+/** @param base the run whose result a refinement starts from */
+export function storyOf(
+  script: Script,
+  words: Partial<Words> = {},
+  { id = runId, base = null }: { id?: string; base?: Story | null } = {},
+): Story {
   const said = { ...plainWords, ...words };
   const facts = script.events.map((event, index): Fact => ({
     type: event.type,
     at: noon,
-    stream: `optimization-${runId}`,
+    stream: `optimization-${id}`,
     version: index + 1,
-    entity: { kind: 'run', id: runId },
+    entity: { kind: 'run', id },
     // The wire carries JSON, so the patch is tested after a round trip.
     patch: JSON.parse(
       JSON.stringify({
-        ...patchOf(runId, event, textsOf(event, said), noon),
+        ...patchOf(id, event, textsOf(event, said), noon),
         ...(event.type === 'OptimizationCreated' ? { standIn } : {}),
       }),
     ) as Fact['patch'],
   }));
+  const first = beginView(facts[0]?.patch ?? {});
+  const begun = base === null ? first : withBase(first, base.view());
   const view = (events = facts.length): RunView =>
     facts
       .slice(1, events)
-      .reduce(
-        (folded, fact) => applyPatch(folded, fact.patch, fact.version),
-        beginView(facts[0]?.patch ?? {}),
-      );
+      .reduce((folded, fact) => applyPatch(folded, fact.patch, fact.version), begun);
   return { facts, view, copy: (events) => describeRun(view(events), Date.parse(noon) + 5_000) };
 }
 
@@ -126,6 +133,7 @@ function textsOf(event: OptimizationEvent, words: Words): EventTexts {
         context: '',
         objectives: '[]',
         constraints: '[]',
+        ...(words.instruction === undefined ? {} : { instruction: words.instruction }),
       };
     case 'ClaimsFixed':
       return {

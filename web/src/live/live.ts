@@ -2,7 +2,7 @@ import type { QueryKey } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact, Snapshot } from '#services/live/contract.ts';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { ListedRun, OptimizationSummary } from '#services/optimizations/contract.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { ApiProblem, currentAccessToken, type Page } from '#web/api/api.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
@@ -130,6 +130,7 @@ function receiveFact(fact: Fact): void {
       if (hidesRow(fact.type)) followHiding(fact);
       // The fact names what moved; the row itself is read with its list.
       else void refreshLists();
+      followRefinement(fact.entity.id);
       return undefined;
     case 'run': {
       const run = runs.get(fact.entity.id);
@@ -137,6 +138,8 @@ function receiveFact(fact: Fact): void {
         setArrived(run, withFact(run.arrived, fact));
         if (isTorn(run.arrived)) void load(run);
         if (changesRow(fact.type)) void followInCache(run.arrived.view);
+        // Whether it can be refined, and at what price, only the server knows.
+        if (fact.type === 'OptimizationCompleted') void load(run);
       }
       if (hidesRow(fact.type)) followHiding(fact);
       return undefined;
@@ -202,9 +205,9 @@ function refreshCredits(): void {
   void queryClient.invalidateQueries({ queryKey: ['credits'] });
 }
 
-function cachedPages(): Page<OptimizationSummary>[] {
+function cachedPages(): Page<ListedRun>[] {
   return queryClient
-    .getQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey })
+    .getQueriesData<Page<ListedRun>>({ queryKey: runsKey })
     .flatMap(([, page]) => (page ? [page] : []));
 }
 
@@ -224,7 +227,7 @@ function patchRow(id: string, patch: Partial<OptimizationSummary>): void {
     (title !== undefined && title !== before?.title) ||
     (status !== undefined && status !== before?.status);
   if (isNotice(patch)) void refreshLists(isChosen);
-  queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
+  queryClient.setQueriesData<Page<ListedRun>>({ queryKey: runsKey }, (page) =>
     page?.data.some((row) => row.id === id)
       ? {
           ...page,
@@ -264,7 +267,7 @@ function followHiding({ type, entity: { id } }: Fact): void {
 
 /** Removes a run's row from every list before the lists are fetched again. */
 function dropRow(id: string): void {
-  queryClient.setQueriesData<Page<OptimizationSummary>>({ queryKey: runsKey }, (page) =>
+  queryClient.setQueriesData<Page<ListedRun>>({ queryKey: runsKey }, (page) =>
     page?.data.some((row) => row.id === id)
       ? {
           data: page.data.filter((row) => row.id !== id),
@@ -272,6 +275,14 @@ function dropRow(id: string): void {
         }
       : page,
   );
+}
+
+/** A run on screen lists its refinements, of which one has moved. */
+function followRefinement(id: string): void {
+  for (const run of runs.values()) {
+    const listed = run.arrived?.view.refinements ?? [];
+    if (run.watchers > 0 && listed.some((one) => one.id === id)) void load(run);
+  }
 }
 
 const hidesRow = (type: Fact['type']): boolean =>
@@ -486,7 +497,9 @@ export function serverNow(): number {
 /** Loads a run and keeps it current while it runs. */
 export function useRun(id: string): RunPhase {
   useEffect(() => {
-    if (runOf(id).phase.status !== 'ready') void load(runOf(id));
+    const { phase, arrived } = runOf(id);
+    // No fact of an ended run says that it has been refined since.
+    if (phase.status !== 'ready' || arrived?.view.stage === 'closed') void load(runOf(id));
     return watchRun(id);
   }, [id]);
   return useSyncExternalStore(

@@ -1,6 +1,6 @@
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
 import type { SeatProgress } from '#services/optimizations/contract.ts';
-import { type RunView } from '#services/optimizations/reading/view.ts';
+import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';
 
@@ -25,6 +25,8 @@ export type BraidView = {
   readonly isUnasked: boolean;
 };
 
+const answersAt = 40;
+
 /** Where a strand ends early: without an answer, or excluded after the reviews. */
 const ends: Readonly<Partial<Record<SeatProgress['status'], number>>> = {
   failed: 34,
@@ -36,7 +38,12 @@ const ends: Readonly<Partial<Record<SeatProgress['status'], number>>> = {
 
 export function braidOf(view: RunView): BraidView {
   const { scores } = view;
-  const isUncalled = Object.keys(view.calls).length === 0;
+  // A refinement begins with the answers of an earlier run.
+  const isUncalled = Object.values(view.calls).every(
+    ({ attempts }) => Object.keys(attempts).length === 0,
+  );
+  // Its strands begin where the answers stand.
+  const begin = view.refines === null ? 0 : answersAt;
   const campOf = (seat: string): string | null =>
     Object.entries(scores?.decision.votes ?? {}).find(([, by]) => by.includes(seat))?.[0] ?? null;
   return {
@@ -56,7 +63,10 @@ export function braidOf(view: RunView): BraidView {
         status: statusWord(described),
         step: stepWords(view, described),
         percent: described.progress,
-        progress: ends[described.status] ?? reached(view, seat.seat, described.progress),
+        progress: Math.max(
+          begin,
+          ends[described.status] ?? reached(view, seat.seat, described.progress),
+        ),
         placement: camp === null ? null : (scores?.placement[seat.seat] ?? null),
         camp,
         ended: out ? (described.reason ?? 'No longer part of this run') : null,
@@ -70,7 +80,7 @@ function reached(view: RunView, seat: string, progress: number): number {
   if (view.stage !== 'closed' || view.conclusion?.outcome === 'completed') return progress;
   if (view.scores) return 85;
   if (view.calls[`review.${seat}`]?.outcome) return 75;
-  return view.calls[`opinion.${seat}`]?.outcome ? 40 : 0;
+  return answerCall(view, seat)?.outcome ? answersAt : 0;
 }
 
 /** The picture in one sentence, for screen readers. */

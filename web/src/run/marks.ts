@@ -41,10 +41,15 @@ function placeOf(ballot: Ballot, answer: string): number {
 export function attemptsOf(
   view: RunView,
   seat: string,
-): { call: 'Answer' | 'Review'; number: number; attempt: AttemptView }[] {
+): { call: 'Answer' | 'Review' | 'Vote'; number: number; attempt: AttemptView }[] {
   return (['opinion', 'review'] as const).flatMap((kind) =>
     Object.entries(view.calls[`${kind}.${seat}`]?.attempts ?? {}).map(([number, attempt]) => ({
-      call: kind === 'opinion' ? ('Answer' as const) : ('Review' as const),
+      call:
+        kind === 'opinion'
+          ? ('Answer' as const)
+          : view.refines === null
+            ? ('Review' as const)
+            : ('Vote' as const),
       number: Number(number),
       attempt,
     })),

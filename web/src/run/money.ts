@@ -1,6 +1,11 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 
+/** The price of a run; the one that a refined run has paid covers a refinement. */
+export function priceWords(price: number): string {
+  return price === 0 ? 'Included' : creditsInWords(price);
+}
+
 /** What was charged and returned, from the ledger. */
 export function moneyWords({
   charged,
@@ -9,6 +14,7 @@ export function moneyWords({
   settlement,
 }: Optimization['credits']): string {
   if (charged === null) return '';
+  if (price === 0) return 'It was included, so nothing was charged.';
   if (settlement === 'none') return 'The run was never started, so nothing was charged.';
   if (charged === 0) return `Nothing was charged: all ${creditsInWords(price)} came back.`;
   const back = refunded ?? 0;

@@ -1,6 +1,6 @@
 import type { BiasAnalysis, SeatProgress } from '#services/optimizations/contract.ts';
 import { retryingWords } from '#services/optimizations/reading/describe.ts';
-import type { RunView } from '#services/optimizations/reading/view.ts';
+import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 export const phases = [
@@ -81,29 +81,38 @@ export function isOut(status: SeatProgress['status']): boolean {
 export function stepWords(view: RunView, seat: SeatProgress): string {
   if (isOut(seat.status)) return seat.reason ?? 'No longer part of this run';
   if (seat.status === 'retrying') return seat.reason ?? 'Trying again';
-  const opinion = view.calls[`opinion.${seat.seat}`];
+  const answer = answerCall(view, seat.seat);
   const review = view.calls[`review.${seat.seat}`];
   switch (view.stage) {
     case 'draft':
       return 'Getting ready';
     case 'opinions':
-      if (opinion?.outcome) return 'Its answer is in';
-      return opinion ? 'Writing its answer' : 'Waiting...';
+      if (answer?.outcome) return 'Its answer is in';
+      return answer ? 'Writing its answer' : 'Waiting...';
     case 'claims':
       return 'Its claims are being collected';
     case 'reviews':
+      if (view.refines !== null) return votingWords(review);
       if (review?.outcome) return 'Its review is in';
       return review ? 'Reviewing the others' : 'Waiting...';
     case 'scoring':
-      return 'The reviews are being compared';
+      return view.refines === null
+        ? 'The reviews are being compared'
+        : 'The votes are being counted';
     case 'synthesis':
     case 'settling':
       return 'Synthesis under way';
     case 'closed':
       if (seat.reason !== null) return seat.reason;
-      if (!opinion?.outcome) return 'It had not answered';
+      if (view.refines !== null) return answer?.outcome ? 'Its vote is in' : 'It had not voted';
+      if (!answer?.outcome) return 'It had not answered';
       return review?.outcome ? 'Answer and review are in' : 'Its answer is in';
   }
+}
+
+function votingWords(review: RunView['calls'][string] | undefined): string {
+  if (review?.outcome) return 'Its vote is in';
+  return review ? 'Voting again' : 'Waiting...';
 }
 
 /** "32 s", "1 min 05 s". */

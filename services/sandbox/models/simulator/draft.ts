@@ -155,7 +155,7 @@ function ledgerOf(prepared: PreparedCase, material: Material) {
       claim_ids: claim_ids.flatMap((id) => idOf(id) ?? []),
     }),
     consensus: material.rows('consensus').flat(),
-    contested: material.rows('disagreements').map(([id = '']) => id),
+    contested: [...new Set(material.rows('disagreements').map(([id = '']) => id))],
   };
 }
 

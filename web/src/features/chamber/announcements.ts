@@ -55,7 +55,8 @@ export function announcementsBetween(before: Announced, view: RunView): Announce
   const said: Announcement[] = [];
   const phase = phases[phaseOf[now.stage]];
   if (before.stage === 'draft' && now.stage !== 'draft') {
-    said.push({ kind: 'start', text: `Started: ${view.seats.length} models are answering.` });
+    const work = view.refines === null ? 'answering' : 'voting again';
+    said.push({ kind: 'start', text: `Started: ${view.seats.length} models are ${work}.` });
   } else if (phase !== undefined && phaseOf[now.stage] !== phaseOf[before.stage]) {
     said.push({ kind: 'phase', text: `Phase: ${phase}.` });
   }

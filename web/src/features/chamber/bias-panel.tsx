@@ -18,12 +18,14 @@ export function BiasPanel({
   winner,
   names,
   userId,
+  isRefinement,
 }: {
   bias: BiasAnalysis | null;
   /** Whether one answer is clearly first, in words. */
   winner: string | null;
   names: Names;
   userId: string;
+  isRefinement: boolean;
 }): ReactNode {
   const [shown, setShown] = useRemembered(userId, true);
   return (
@@ -42,7 +44,7 @@ export function BiasPanel({
       }
     >
       {shown ? (
-        <Analysis bias={bias} winner={winner} names={names} />
+        <Analysis bias={bias} winner={winner} names={names} isRefinement={isRefinement} />
       ) : (
         <p className="text-sm text-ink-2">Hidden here only. The run measures it anyway.</p>
       )}
@@ -54,11 +56,14 @@ function Analysis({
   bias,
   winner,
   names,
-}: Pick<Parameters<typeof BiasPanel>[0], 'bias' | 'winner' | 'names'>): ReactNode {
+  isRefinement,
+}: Omit<Parameters<typeof BiasPanel>[0], 'userId'>): ReactNode {
   if (!bias) {
     return (
       <p className="text-sm text-ink-2">
-        Measured once the models have reviewed each other, blindly.
+        {isRefinement
+          ? 'Measured once the models have voted again.'
+          : 'Measured once the models have reviewed each other, blindly.'}
       </p>
     );
   }

@@ -76,7 +76,7 @@ export function Cancel({
         }
       >
         <p className="font-medium">{run.effect}</p>
-        {run.isDraft ? null : (
+        {run.isDraft || run.price === 0 ? null : (
           <ul className="list-disc space-y-1 ps-5 text-ink-2">
             <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
             <li>After that, half comes back: {creditsInWords(run.half)}.</li>
@@ -125,7 +125,9 @@ function whyNot(view: RunView): string | null {
 
 function effectNow(view: RunView, half: number): string {
   if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
-  return Object.keys(view.calls).length === 0
+  if (view.price === 0)
+    return 'Nothing was charged. A run includes one refinement, with 3 tries at most: this is one of them.';
+  return Object.values(view.calls).every(({ attempts }) => Object.keys(attempts).length === 0)
     ? `No model was asked yet: all ${creditsInWords(view.price)} come back.`
     : `Models are at work: ${half} of ${creditsInWords(view.price)} ${half === 1 ? 'comes' : 'come'} back.`;
 }

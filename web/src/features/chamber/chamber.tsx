@@ -11,7 +11,6 @@ import { type RunView } from '#services/optimizations/reading/view.ts';
 import { connectionWords } from '#web/live/connection.ts';
 import { reloadRun, sinceUpdate, useConnection, useRun, useRunPart } from '#web/live/live.ts';
 import { Button } from '#web/ui/form/button.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { useWindowTitle } from '#web/ui/use-window-title.ts';
@@ -26,6 +25,8 @@ import { Question } from '#web/run/question.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { SeatCard } from './seats/seat-card.tsx';
 import { SeatDetail } from './seats/seat-detail.tsx';
+import { priceWords } from '#web/run/money.ts';
+import { RefinementNote } from '#web/run/refinement/note.tsx';
 import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { Totals } from './totals.tsx';
@@ -104,8 +105,9 @@ function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'
         <span aria-hidden="true">·</span>
         <span>{strategyName(view.strategy)} strategy</span>
         <span aria-hidden="true">·</span>
-        <span>{creditsInWords(view.price)}</span>
+        <span>{priceWords(view.price)}</span>
       </p>
+      <RefinementNote view={view} showsGiven />
       <SimulatedMark seats={view.seats} standIn={view.standIn} />
       <RunPanelNote view={view} />
     </header>
@@ -126,6 +128,7 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
   const [comparing, setComparing] = useState(false);
   const braid = useRunPart(runId, (state) => braidOf(state.view), sameBraid);
   const seats = useRunPart(runId, (state) => state.view.seats);
+  const isRefinement = useRunPart(runId, (state) => state.view.refines !== null);
   const { bias, winner } = useFindings(runId);
   const focus = useMemo(() => ({ seat: lit, set: setLit }), [lit]);
   const choose = useCallback((seat: string, isChosen: boolean) => {
@@ -175,10 +178,16 @@ function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): Rea
           </ul>
         </section>
         <div className="min-w-0 lg:col-start-2 lg:row-span-2 lg:row-start-1">
-          <BiasPanel bias={bias} winner={winner} names={seats} userId={userId} />
+          <BiasPanel
+            bias={bias}
+            winner={winner}
+            names={seats}
+            userId={userId}
+            isRefinement={isRefinement}
+          />
         </div>
         <div className="grid min-w-0 grid-cols-1 items-start gap-6 lg:col-start-1 xl:grid-cols-2 xl:gap-4">
-          <Insights bias={bias} names={seats} />
+          <Insights bias={bias} names={seats} isRefinement={isRefinement} />
           <Recommendations runId={runId} />
         </div>
       </div>

@@ -4,6 +4,7 @@ import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { moneyWords } from '#web/run/money.ts';
+import { RefineAgain } from '#web/run/refinement/note.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 
@@ -43,9 +44,13 @@ export function Ending({ runId }: { runId: string }): ReactNode {
           title={end.status === 'failed' ? 'The run failed' : 'The run was cancelled'}
           actions={
             <>
-              <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
-                Ask again
-              </LinkButton>
+              {end.refined === null ? (
+                <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
+                  Ask again
+                </LinkButton>
+              ) : (
+                <RefineAgain runId={end.refined} />
+              )}
               <LinkButton to="/optimizations/$id" params={{ id: runId }}>
                 View details
               </LinkButton>
@@ -86,7 +91,8 @@ function NotStarted({ runId }: { runId: string }): ReactNode {
 function endOf({ view }: RunState) {
   const status = statusOf(view);
   // A running run has no end to describe, and this renders ten times a second.
-  if (status === 'processing') return { status, because: null, money: '' };
+  const refined = view.refines?.previous ?? null;
+  if (status === 'processing') return { status, because: null, money: '', refined };
   const { ended_because: because, credits } = describeRun(view, 0);
-  return { status, because, money: moneyWords(credits) };
+  return { status, because, money: moneyWords(credits), refined };
 }

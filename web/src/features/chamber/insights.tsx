@@ -9,7 +9,15 @@ import { Panel } from './panel.tsx';
 const shownAtOnce = 4;
 
 /** What the models agree on, what is unknown, and who objects. */
-export function Insights({ bias, names }: { bias: BiasAnalysis | null; names: Names }): ReactNode {
+export function Insights({
+  bias,
+  names,
+  isRefinement,
+}: {
+  bias: BiasAnalysis | null;
+  names: Names;
+  isRefinement: boolean;
+}): ReactNode {
   return (
     <Panel title="Real-time Insights">
       {bias ? (
@@ -34,7 +42,8 @@ export function Insights({ bias, names }: { bias: BiasAnalysis | null; names: Na
         </div>
       ) : (
         <p className="text-sm text-ink-2">
-          Consensus and doubts stand here as soon as the reviews are counted.
+          Consensus and doubts appear here once the {isRefinement ? 'votes' : 'reviews'} are
+          counted.
         </p>
       )}
     </Panel>

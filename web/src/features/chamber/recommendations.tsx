@@ -3,13 +3,14 @@ import type { RunResult } from '#services/optimizations/contract.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
+import { RequestRefinement } from '#web/run/refinement/request.tsx';
 import { Panel } from './panel.tsx';
 
 /** The recommendation while it is written: plain text in a frame of fixed height. */
 export function Recommendations({ runId }: { runId: string }): ReactNode {
   const draft = useRunPart(runId, draftOf, sameFields);
   return (
-    <Panel title="Emerging Recommendations">
+    <Panel title="Emerging Recommendations" aside={<RequestRefinement runId={runId} />}>
       <p className="text-sm text-ink-2">{draft.note}</p>
       {draft.text === '' ? null : <Writing text={draft.text} writing={draft.writing} />}
     </Panel>
@@ -85,7 +86,10 @@ function noteOf(view: RunView, round: number): string {
       ? 'The run ended before a recommendation was written.'
       : endNotes[heading];
   }
-  if (view.stage !== 'synthesis') return 'Written once the answers have been compared.';
+  if (view.stage !== 'synthesis')
+    return view.refines === null
+      ? 'Written once the answers have been compared.'
+      : 'Written again once the models have voted.';
   if (round > 1 && verdict === null)
     return `Attempt ${round}. The last one didn't pass its checks.`;
   if (view.calls[`draft.${round}`]?.outcome) return 'Written. Two other models are checking it.';

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract.ts';
 import { summarize, usualSeconds } from '#services/optimizations/reading/describe.ts';
+import { answerCall } from '#services/optimizations/reading/view.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { creditsInWords, modelCost, percent } from '#web/ui/text/figures.ts';
@@ -36,6 +37,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
 
 /** The rest of a sentence that starts with the price: held, charged, or neither yet. */
 function creditWords({ price, charged, refunded, settlement }: Credits): string {
+  if (price === 0) return 'included, nothing charged';
   if (charged !== null) {
     const back = refunded ?? 0;
     return back > 0
@@ -53,7 +55,7 @@ function totalsOf({ view }: RunState) {
     progress: run.progress,
     /** Ended but not done: 100 % would read like a result. */
     stopped: run.status === 'cancelled' || run.status === 'failed',
-    completed: view.seats.filter(({ seat }) => view.calls[`opinion.${seat}`]?.outcome).length,
+    completed: view.seats.filter(({ seat }) => answerCall(view, seat)?.outcome).length,
     seats: view.seats.length,
     startedAt: view.startedAt,
     endedAt: view.endedAt,

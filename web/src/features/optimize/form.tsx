@@ -29,7 +29,7 @@ import { CheckNotice } from './check/check-notice.tsx';
 import { StartButton, StartNote } from './check/start-button.tsx';
 import { useQuestionCheck } from './check/use-check.ts';
 import { ConfirmStart } from './confirm-start.tsx';
-import { Counter } from './question/counter.tsx';
+import { Counter } from '#web/ui/form/counter.tsx';
 import type { Draft } from './question/draft.ts';
 import {
   challengeTypeOf,

@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import type { Optimization, RunResult } from '#services/optimizations/contract.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
@@ -8,7 +8,10 @@ import {
   tieBreakOption,
   tieBreakTitle,
 } from '#services/optimizations/reading/result-words.ts';
+import { changingClaims, wouldChangeTitle } from '#services/optimizations/refinement/words.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
+import { Chain } from '#web/run/refinement/chain.tsx';
+import { type About, Composer } from '#web/run/refinement/composer.tsx';
 import { useTicked } from '#web/run/ticks.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
@@ -19,6 +22,7 @@ import { doubtsOf } from './doubts.tsx';
 import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
 import { Options } from './options.tsx';
+import { WhatChanged, WouldChange } from './refined.tsx';
 import { Reached } from '#web/features/result/behind/reached.tsx';
 
 /** The page of a finished run. */
@@ -30,14 +34,18 @@ export function Completed({ runId }: { runId: string }): ReactNode {
 
 /** The answer first, the reasons second, the machinery last. */
 export function Findings({ run }: { run: Optimization }): ReactNode {
-  const { result } = run;
+  const { result, refinable } = run;
+  const [about, setAbout] = useState<About | null>(null);
   if (!result) return null;
+  const isRefinable = refinable?.allowed ?? false;
   return (
     <WithContents
       top={
         <>
           <Degraded run={run} />
-          <Outcome run={run} result={result} />
+          <WhatChanged run={run} />
+          <Outcome run={run} result={result} onRefine={() => setAbout({ claimId: null })} />
+          <Composer runId={run.id} about={about} onClose={() => setAbout(null)} />
         </>
       }
       entries={[
@@ -60,10 +68,27 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
                 body: <NextSteps run={run} steps={result.next_steps} />,
               },
             ]),
+        ...(changingClaims(run.council).length === 0
+          ? []
+          : [
+              {
+                id: 'would-change',
+                title: wouldChangeTitle,
+                body: (
+                  <WouldChange
+                    run={run}
+                    onDifferent={isRefinable ? (claimId) => setAbout({ claimId }) : null}
+                  />
+                ),
+              },
+            ]),
         ...(result.sections.length === 0
           ? []
           : [{ id: 'reasons', title: 'Reasons', body: <Reasons result={result} /> }]),
         ...(run.evolution.bias === null ? [] : doubtsOf(run, result, run.evolution.bias)),
+        ...(run.refinements.length === 0
+          ? []
+          : [{ id: 'refinements', title: 'Refinements', body: <Chain run={run} /> }]),
         { id: 'reached', title: 'How this was reached', body: <Reached run={run} /> },
       ]}
     />

@@ -18,7 +18,15 @@ import { Ring } from '#web/ui/ring.tsx';
 import { Tools } from './tools.tsx';
 
 /** What came out, how sure the models are of it, and the best argument against it. */
-export function Outcome({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+export function Outcome({
+  run,
+  result,
+  onRefine,
+}: {
+  run: Optimization;
+  result: RunResult;
+  onRefine: () => void;
+}): ReactNode {
   const { bias } = run.evolution;
   const sentences = [
     voteWords(run.council, result),
@@ -42,7 +50,7 @@ export function Outcome({ run, result }: { run: Optimization; result: RunResult 
           <p className="max-w-prose text-lg font-medium">{result.decision}</p>
         ) : null}
         {result.heading === 'no_majority' ? null : <Objection run={run} result={result} />}
-        <Tools run={run} />
+        <Tools run={run} onRefine={onRefine} />
       </section>
       {bias === null ? null : <Agreement bias={bias} winner={winnerWords(run.council)} />}
     </div>

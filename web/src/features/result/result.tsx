@@ -6,6 +6,7 @@ import { type RunView } from '#services/optimizations/reading/view.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
 import { Question } from '#web/run/question.tsx';
 import { RunPanelNote } from '#web/run/panel-note.tsx';
+import { RefinementNote } from '#web/run/refinement/note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { strategyName } from '#web/run/words.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
@@ -25,7 +26,13 @@ const ArrivedAnswers = lazy(() =>
   })),
 );
 
-type Actions = (run: Pick<Optimization, 'id' | 'title' | 'status'>) => ReactNode;
+type Actions = (run: {
+  id: string;
+  title: string;
+  status: Optimization['status'];
+  isRefinement: boolean;
+  refinements: number;
+}) => ReactNode;
 
 /** A run's page: its result, or its progress. */
 export function Result({
@@ -135,10 +142,17 @@ function Head({ runId, renderActions }: { runId: string; renderActions: Actions 
         <span aria-hidden="true">·</span>
         <RelativeTime at={view.createdAt} />
       </p>
+      <RefinementNote view={view} />
       <SimulatedMark seats={view.seats} standIn={view.standIn} />
       <RunPanelNote view={view} />
       <div className="print:hidden">
-        {renderActions({ id: runId, title: view.title ?? erased, status })}
+        {renderActions({
+          id: runId,
+          title: view.title ?? erased,
+          status,
+          isRefinement: view.refines !== null,
+          refinements: view.refinements.length,
+        })}
       </div>
     </header>
   );
@@ -148,6 +162,7 @@ function sameHead(one: RunView, other: RunView): boolean {
   return (
     one.title === other.title &&
     one.challenge === other.challenge &&
+    one.refinements === other.refinements &&
     statusOf(one) === statusOf(other)
   );
 }

@@ -6,6 +6,7 @@ import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { moneyWords } from '#web/run/money.ts';
+import { RefineAgain } from '#web/run/refinement/note.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { creditsInWords, percent } from '#web/ui/text/figures.ts';
@@ -60,7 +61,10 @@ export function Pending({ runId }: { runId: string }): ReactNode {
 
   return (
     <Card className="space-y-4">
-      <p>This run has not been started. Nothing was charged; it costs {creditsInWords(price)}.</p>
+      <p>
+        This run has not been started. Nothing was charged
+        {price === 0 ? ', and it is included.' : `; it costs ${creditsInWords(price)}.`}
+      </p>
       {failure === null ? null : <StartFailure error={failure} />}
       <div className="flex flex-wrap gap-3">
         <Button
@@ -118,11 +122,7 @@ export function Failed({ runId }: { runId: string }): ReactNode {
     <Notice
       tone="bad"
       title="The run failed"
-      actions={
-        <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
-          Retry
-        </LinkButton>
-      }
+      actions={<Again runId={runId} refined={end.refined} label="Retry" />}
     >
       {end.because === null ? null : <p>{end.because}</p>}
       <p>{end.money}</p>
@@ -135,11 +135,7 @@ export function Cancelled({ runId }: { runId: string }): ReactNode {
   return (
     <Notice
       title="The run was cancelled"
-      actions={
-        <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
-          Duplicate
-        </LinkButton>
-      }
+      actions={<Again runId={runId} refined={end.refined} label="Duplicate" />}
     >
       {end.because === null ? null : <p>{end.because}</p>}
       <p>{end.money}</p>
@@ -149,5 +145,24 @@ export function Cancelled({ runId }: { runId: string }): ReactNode {
 
 function endOf({ view }: RunState) {
   const { ended_because: because, credits } = describeRun(view, 0);
-  return { because, money: moneyWords(credits) };
+  return { because, money: moneyWords(credits), refined: view.refines?.previous ?? null };
+}
+
+/** A refinement is asked for again from the result that it started from. */
+function Again({
+  runId,
+  refined,
+  label,
+}: {
+  runId: string;
+  refined: string | null;
+  label: string;
+}): ReactNode {
+  return refined === null ? (
+    <LinkButton tone="primary" to="/optimization" search={{ from: runId }}>
+      {label}
+    </LinkButton>
+  ) : (
+    <RefineAgain runId={refined} />
+  );
 }

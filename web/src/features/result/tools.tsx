@@ -1,12 +1,12 @@
-import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer, RefreshCw } from 'lucide-react';
+import { type ReactNode, useId, useState } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 
-export function Tools({ run }: { run: Optimization }): ReactNode {
+export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => void }): ReactNode {
   const [copied, setCopied] = useState<'yes' | 'no' | null>(null);
   const copy = async (): Promise<void> => {
     try {
@@ -21,6 +21,7 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
   };
   return (
     <div className="flex flex-wrap gap-2 pt-4 print:hidden">
+      <Refine run={run} onRefine={onRefine} />
       <Button onClick={() => void copy()}>
         <Copy size={16} aria-hidden="true" />
         {copied === 'yes' ? 'Copied' : 'Copy as Markdown'}
@@ -53,6 +54,35 @@ export function Tools({ run }: { run: Optimization }): ReactNode {
         </p>
       ) : null}
     </div>
+  );
+}
+
+/** Why a result can't be refined stands beside the button that it disables. */
+function Refine({
+  run: { refinable },
+  onRefine,
+}: {
+  run: Optimization;
+  onRefine: () => void;
+}): ReactNode {
+  const reasonId = useId();
+  const reason = refinable?.reason ?? null;
+  return (
+    <>
+      {reason === null ? null : (
+        <p id={reasonId} className="w-full max-w-prose text-sm text-ink-2">
+          {reason}
+        </p>
+      )}
+      <Button
+        disabled={refinable?.allowed !== true}
+        aria-describedby={reason === null ? undefined : reasonId}
+        onClick={onRefine}
+      >
+        <RefreshCw size={16} aria-hidden="true" />
+        Request Refinement
+      </Button>
+    </>
   );
 }
 

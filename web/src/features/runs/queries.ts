@@ -1,9 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import {
   DeletedReply,
+  ListedRun,
   Optimization,
   optimizationLimits,
-  OptimizationSummary,
+  type OptimizationSummary,
+  type RefineRequest,
   type RenameRequest,
   type RunSort,
   type RunStatus,
@@ -30,7 +32,7 @@ export function runsQuery({
   const query = { page, limit, ...choice };
   return queryOptions({
     queryKey: [...runsKey, query],
-    queryFn: ({ signal }) => readPage('/optimizations', OptimizationSummary, { query, signal }),
+    queryFn: ({ signal }) => readPage('/optimizations', ListedRun, { query, signal }),
   });
 }
 
@@ -43,6 +45,11 @@ export function runQuery(id: string) {
 
 export function renameRun(id: string, request: RenameRequest): Promise<Optimization> {
   return write('PATCH', pathOf(id), request, Optimization);
+}
+
+/** Begins a refinement of a run's result. The same `key` reaches the same refinement. */
+export function refineRun(id: string, request: RefineRequest, key: string): Promise<Optimization> {
+  return write('POST', `${pathOf(id)}/refine`, request, Optimization, { key });
 }
 
 /** Removes a run from every list. A running one is refused with 409. */

@@ -14,7 +14,12 @@ import { FieldError, TextField } from '#web/ui/form/field.tsx';
 import { useForm } from '#web/ui/form/form.ts';
 import { renameRun, runsKey } from './queries.ts';
 
-export type Run = Pick<OptimizationSummary, 'id' | 'title' | 'status'>;
+export type Run = Pick<OptimizationSummary, 'id' | 'title' | 'status'> & {
+  /** It is deleted with the run that it refines, not alone. */
+  isRefinement?: boolean;
+  /** Its own, which are deleted with it. */
+  refinements: number;
+};
 
 /** What a user can do with a run: rename, repeat or delete it. */
 export function RunActions({
@@ -48,7 +53,11 @@ export function RunActions({
           </Link>
         </>
       ) : null}
-      <Delete run={run} onDelete={onDelete} />
+      {run.isRefinement ? (
+        <p className="px-2 text-sm text-ink-2">Deleted with the run that it refines.</p>
+      ) : (
+        <Delete run={run} onDelete={onDelete} />
+      )}
     </div>
   );
 }
@@ -58,7 +67,7 @@ const action =
   'inline-flex min-h-11 items-center rounded-control px-2 text-sm font-medium hover:bg-sunken';
 
 function Delete({
-  run: { title, status },
+  run: { title, status, refinements },
   onDelete,
 }: {
   run: Run;
@@ -66,6 +75,7 @@ function Delete({
 }): ReactNode {
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
+  const [isAsking, setAsking] = useState(false);
   const errorId = useId();
   if (status === 'processing')
     return (
@@ -97,7 +107,10 @@ function Delete({
         // Not disabled, which would lose the focus.
         aria-busy={isSending || undefined}
         aria-describedby={failure === null ? undefined : errorId}
-        onClick={(event) => void remove(event)}
+        onClick={(event) => {
+          if (refinements > 0) setAsking(true);
+          else void remove(event);
+        }}
       >
         Delete<span className="sr-only">: {title}</span>
       </button>
@@ -106,6 +119,30 @@ function Delete({
           <FieldError id={errorId}>{failure}</FieldError>
         </div>
       )}
+      <Dialog
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        title="Delete this run?"
+        actions={
+          <>
+            <Button onClick={() => setAsking(false)}>Keep it</Button>
+            <Button
+              tone="danger"
+              onClick={(event) => {
+                setAsking(false);
+                void remove(event);
+              }}
+            >
+              Delete
+            </Button>
+          </>
+        }
+      >
+        <p>
+          {refinements === 1 ? 'Its refinement is' : `Its ${refinements} refinements are`} deleted
+          with it. You can undo this right after.
+        </p>
+      </Dialog>
     </>
   );
 }

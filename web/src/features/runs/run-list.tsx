@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract.ts';
 import { rowId } from '#web/run/undo.ts';
 import { strategyName } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
@@ -9,6 +9,7 @@ import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { addressOf, type RunFilter } from './run-filter.ts';
 import {
   agreementWords,
+  refinementsWords,
   runCredits,
   runStatusTones,
   runStatusWords,
@@ -20,9 +21,9 @@ export function RunList({
   runs,
   renderActions,
 }: {
-  runs: readonly OptimizationSummary[];
+  runs: readonly ListedRun[];
   /** Actions below a run's facts. */
-  renderActions?: (run: OptimizationSummary) => ReactNode;
+  renderActions?: (run: ListedRun) => ReactNode;
 }): ReactNode {
   return (
     <ul className="divide-y divide-line border-y border-line">
@@ -33,12 +34,13 @@ export function RunList({
   );
 }
 
-function RunRow({ run, actions }: { run: OptimizationSummary; actions: ReactNode }): ReactNode {
+function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): ReactNode {
   const facts = [
     strategyName(run.strategy),
     agreementWords(run.agreement_score),
     voteShareWords(run.confidence_score),
     runCredits(run),
+    refinementsWords(run.refinements),
   ];
   return (
     <li
@@ -60,7 +62,7 @@ function RunRow({ run, actions }: { run: OptimizationSummary; actions: ReactNode
   );
 }
 
-function WayOn({ run: { id, status, title } }: { run: OptimizationSummary }): ReactNode {
+function WayOn({ run: { id, status, title } }: { run: ListedRun }): ReactNode {
   const about = <span className="sr-only">: {title}</span>;
   if (status === 'processing') {
     return (

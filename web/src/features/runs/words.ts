@@ -22,6 +22,7 @@ export const runStatusTones: Readonly<Record<RunStatus, StatusTone>> = {
 
 /** The price of a run, its hold, or its cost and what was returned. */
 export function runCredits({ status, credits }: Pick<OptimizationSummary, 'status' | 'credits'>) {
+  if (credits.price === 0) return 'included';
   const price = creditsInWords(credits.price);
   if (status === 'pending') return `${price} when started`;
   if (status === 'processing') return `${price} reserved`;
@@ -30,6 +31,12 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
   return returned > 0
     ? `${credits.charged} of ${price}, ${returned} returned`
     : creditsInWords(credits.charged);
+}
+
+/** "2 refinements"; null without any. */
+export function refinementsWords(count: number): string | null {
+  if (count === 0) return null;
+  return count === 1 ? '1 refinement' : `${count} refinements`;
 }
 
 /** "71% of the vote": for the option that most models chose; null before the vote. */

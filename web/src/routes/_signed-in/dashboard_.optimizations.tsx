@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import * as v from 'valibot';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract.ts';
 import type { Page } from '#web/api/api.ts';
 import { FilterForm } from '#web/features/runs/filter-form.tsx';
 import { deleteRun, runsKey, runsQuery } from '#web/features/runs/queries.ts';
@@ -126,7 +126,7 @@ function foundWords(total: number, filter: RunFilter): string {
 }
 
 /** The next run in the list, else the previous one; null when there is no other. */
-function neighbourOf(runs: readonly OptimizationSummary[], id: string): string | null {
+function neighbourOf(runs: readonly ListedRun[], id: string): string | null {
   const place = runs.findIndex((run) => run.id === id);
   return (runs[place + 1] ?? runs[place - 1])?.id ?? null;
 }
@@ -144,7 +144,7 @@ function usePageFocus(page: number): void {
 }
 
 /** Announces the number of results, because a screen reader does not notice a changed list. */
-function useFoundAnnounced(filter: RunFilter, found: Page<OptimizationSummary> | undefined): void {
+function useFoundAnnounced(filter: RunFilter, found: Page<ListedRun> | undefined): void {
   const { page: _page, ...choice } = filter;
   const asked = JSON.stringify(choice);
   const announced = useRef(asked);

@@ -33,9 +33,7 @@ function WatchedRun({ id }: { id: string }): ReactNode {
       onCancelled={(returned) => {
         showToast('success', 'Run cancelled', {
           message:
-            returned === 0
-              ? 'It was never started, so nothing was charged.'
-              : `${creditsInWords(returned)} came back.`,
+            returned === 0 ? 'Nothing was charged.' : `${creditsInWords(returned)} came back.`,
         });
         void navigate({ to: '/dashboard' });
       }}

@@ -11,34 +11,23 @@ const components: Components = {
   h3: 'h4',
   h4: 'h5',
   h5: 'h6',
-  a: ({ href, children }) =>
-    isWebAddress(href) ? (
-      <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-        {children}
-      </a>
-    ) : (
-      <span>{children}</span>
-    ),
+  // A link of a model leads wherever the model wants, so only its words are shown.
+  a: ({ children }) => <span>{children}</span>,
 };
-
-/** In-text anchors and other schemes become plain words. */
-function isWebAddress(href: string | undefined): boolean {
-  return href !== undefined && URL.canParse(href) && new URL(href).protocol === 'https:';
-}
 
 const schema = {
   ...defaultSchema,
   tagNames: (defaultSchema.tagNames ?? []).filter(
     (name) => !['img', 'picture', 'source'].includes(name),
   ),
-  protocols: { ...defaultSchema.protocols, href: ['https'], src: [], cite: [], longDesc: [] },
+  protocols: { ...defaultSchema.protocols, href: [], src: [], cite: [], longDesc: [] },
 };
 
 const rehypePlugins: Options['rehypePlugins'] = [
   [
     harden,
     {
-      allowedLinkPrefixes: ['*'],
+      allowedLinkPrefixes: [],
       allowedImagePrefixes: [],
       linkBlockPolicy: 'text-only',
       imageBlockPolicy: 'text-only',

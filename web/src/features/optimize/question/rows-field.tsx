@@ -12,7 +12,7 @@ import { announce } from '#web/ui/feedback/announcer.tsx';
 import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { FieldError } from '#web/ui/form/field.tsx';
-import { Counter } from './counter.tsx';
+import { Counter } from '#web/ui/form/counter.tsx';
 import { addRow, editRow, moveRow, pasteRows, removeRow, restoreRow, type Rows } from './rows.ts';
 
 type Props = {

@@ -1,0 +1,297 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { optimizationLimits, RefineRequest } from '#services/optimizations/contract.ts';
+import { statusOf } from '#services/optimizations/reading/describe.ts';
+import { claimText } from '#services/optimizations/reading/texts.ts';
+import { ApiProblem } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { balanceQuery } from '#web/features/credits/queries.ts';
+import { refineRun } from '#web/features/runs/queries.ts';
+import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
+import type { RunState } from '#web/live/run-state.ts';
+import { Dialog } from '#web/ui/dialog.tsx';
+import { Notice } from '#web/ui/feedback/notice.tsx';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { Counter } from '#web/ui/form/counter.tsx';
+import { TextArea } from '#web/ui/form/field.tsx';
+import { type FieldErrors, useForm } from '#web/ui/form/form.ts';
+import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { type Draft, draftOf, dropDraft, keepDraft, keyFor, requestOf } from './drafts.ts';
+
+/** What a refinement is asked for: a claim that is different for the user, or the whole result. */
+export type About = { readonly claimId: string | null };
+
+/** Asks for a refinement. Closing it keeps what was written. */
+export function Composer({
+  runId,
+  about,
+  onClose,
+}: {
+  runId: string;
+  /** Null when closed. */
+  about: About | null;
+  onClose: () => void;
+}): ReactNode {
+  return (
+    <Dialog
+      open={about !== null}
+      onClose={onClose}
+      title={about?.claimId ? 'This is different for me' : 'Request Refinement'}
+    >
+      {about === null ? null : (
+        <ComposerForm runId={runId} claimId={about.claimId} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+function ComposerForm({
+  runId,
+  claimId,
+  onClose,
+}: {
+  runId: string;
+  claimId: string | null;
+  onClose: () => void;
+}): ReactNode {
+  const navigate = useNavigate();
+  const ground = useRunPart(runId, groundOf, sameFields);
+  const claim = useRunPart(runId, ({ view }) =>
+    claimId === null ? null : claimText(view, claimId),
+  );
+  const balance = useQuery(balanceQuery).data;
+  const [draft, setDraft] = useState<Draft>(
+    () =>
+      draftOf(runId, claimId) ?? {
+        kind: 'fact',
+        text: claim === null ? '' : `Not true in my case: ${claim}`,
+        sent: null,
+      },
+  );
+  const change = (part: Partial<Draft>): void => {
+    // What was typed while a request was on its way counts, too.
+    const next = { ...(draftOf(runId, claimId) ?? draft), ...part };
+    keepDraft(runId, claimId, next);
+    setDraft(next);
+  };
+  const { isCompleted, price } = ground;
+  useEffect(() => {
+    // Another tab may have refined it since this copy was read.
+    if (isCompleted) void reloadRun(runId);
+  }, [isCompleted, runId]);
+
+  const isOpen = useRef(true);
+  useEffect(() => {
+    isOpen.current = true;
+    return () => {
+      isOpen.current = false;
+    };
+  }, []);
+
+  const send = async (request: RefineRequest): Promise<FieldErrors | void> => {
+    const sent = keyFor(draft, request);
+    change({ sent });
+    try {
+      const { id } = await refineRun(runId, request, sent.key);
+      dropDraft(runId, claimId);
+      onClose();
+      await navigate({ to: '/evolution-chamber', search: { id } });
+    } catch (error) {
+      // Nobody sees the failure in a closed form.
+      if (!isOpen.current) showToast('error', notSent, { message: problemSentence(error) });
+      if (!isRefusal(error)) throw error;
+      change({ sent: null });
+      // The price or the reason on screen was not the server's.
+      if (error.status === 409) void reloadRun(runId);
+      if (error.status !== 400) throw error;
+      return Object.fromEntries(error.errors.map(({ field, message }) => [field, message]));
+    }
+    return undefined;
+  };
+  const form = useForm({
+    schema: RefineRequest,
+    read: () => requestOf(draft, claimId, price ?? 0),
+    send,
+  });
+  const shortfall = Math.max(0, (price ?? 0) - (balance?.available_credits ?? Infinity));
+  return (
+    <form {...form.props} className="space-y-4">
+      {claim === null ? (
+        <Kinds chosen={draft.kind} onChoose={(kind) => change({ kind })} />
+      ) : (
+        <p className="max-w-prose border-s-2 border-line-strong ps-3">
+          <span className="block text-sm text-ink-2">The recommendation rests on this:</span>
+          {claim}
+        </p>
+      )}
+      {draft.kind === 'contested' ? null : (
+        <TextArea
+          // One field for both kinds, so that the text stays when the choice changes.
+          ref={claim === null ? null : focusFirst}
+          label={draft.kind === 'fact' ? 'What is different' : 'What to consider'}
+          name={draft.kind === 'fact' ? 'changed_fact' : 'instruction'}
+          value={draft.text}
+          onChange={(event) => change({ text: event.currentTarget.value })}
+          hint={hints[draft.kind]}
+          aside={<Counter text={draft.text} limit={optimizationLimits.refinement} />}
+          error={form.errors[draft.kind === 'fact' ? 'changed_fact' : 'instruction']}
+        />
+      )}
+      <p className="max-w-prose text-sm text-ink-2">
+        The same models vote again on the decision and at most 10 claims, and each sees the reasons
+        of both sides. Then the recommendation is written again. The first result stays as it is.
+      </p>
+      {price === null ? null : (
+        <p className="font-semibold">
+          {price === 0
+            ? 'Included with this run'
+            : `${creditsInWords(price)}${balance ? `, ${credits(balance.available_credits)} available` : ''}`}
+        </p>
+      )}
+      <Obstacle ground={ground} shortfall={shortfall} />
+      {form.failure === null ? null : <Failure error={form.failure} />}
+      <div className="flex flex-wrap justify-end gap-3 pt-2">
+        <Button onClick={onClose}>Close</Button>
+        <Button
+          type="submit"
+          tone="primary"
+          busy={form.busy}
+          disabled={!ground.isAllowed || shortfall > 0}
+        >
+          {form.busy ? 'Sending…' : 'Send request'}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** An opening dialog uses the attribute. */
+function focusFirst(control: HTMLElement | null): void {
+  control?.toggleAttribute('autofocus', true);
+}
+
+const kinds = [
+  { id: 'fact', title: 'A changed fact', detail: 'Something is different from what they assumed.' },
+  { id: 'instruction', title: 'An instruction', detail: 'Another goal or limit to consider.' },
+  {
+    id: 'contested',
+    title: 'Nothing new',
+    detail: 'They vote again on what is contested.',
+  },
+] as const;
+
+const hints = {
+  fact: 'Say what is true instead.',
+  instruction: 'For example: keep the team at 3 people.',
+} as const;
+
+function Kinds({
+  chosen,
+  onChoose,
+}: {
+  chosen: Draft['kind'];
+  onChoose: (kind: Draft['kind']) => void;
+}): ReactNode {
+  return (
+    <fieldset className="space-y-1">
+      <legend className="font-medium">What should the models know?</legend>
+      {kinds.map(({ id, title, detail }) => (
+        <label
+          key={id}
+          className="grid min-h-11 cursor-pointer grid-cols-[auto_1fr] items-start gap-x-3 py-1.5"
+        >
+          <input
+            type="radio"
+            name="kind"
+            value={id}
+            checked={id === chosen}
+            ref={id === chosen ? focusFirst : null}
+            onChange={() => onChoose(id)}
+            className="mt-0.5 size-5 shrink-0 accent-accent"
+          />
+          <span className="font-medium">{title}</span>
+          <span className="col-start-2 text-sm text-ink-2">{detail}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+type Ground = ReturnType<typeof groundOf>;
+
+function groundOf({ view }: RunState) {
+  const { refinable } = view;
+  return {
+    isCompleted: statusOf(view) === 'completed',
+    isAllowed: refinable?.allowed ?? false,
+    reason: refinable?.reason ?? null,
+    /** In credits; null until it is known. */
+    price: refinable?.price ?? null,
+    underway: view.refinements.find(({ status }) => status === 'processing')?.id ?? null,
+  };
+}
+
+/** Why it cannot be sent now, and the way out. */
+function Obstacle({ ground, shortfall }: { ground: Ground; shortfall: number }): ReactNode {
+  if (!ground.isCompleted)
+    return <p className="text-ink-2">You can send it when this run is complete.</p>;
+  if (ground.reason !== null)
+    return (
+      <Notice
+        tone="warn"
+        title="This result can't be refined now"
+        actions={
+          ground.underway === null ? undefined : (
+            <LinkButton to="/evolution-chamber" search={{ id: ground.underway }}>
+              View Progress
+            </LinkButton>
+          )
+        }
+      >
+        {ground.reason}
+      </Notice>
+    );
+  if (shortfall === 0) return null;
+  return (
+    <Notice
+      tone="warn"
+      title="Insufficient Credits"
+      actions={<LinkButton to="/credits/purchase">Buy More Credits</LinkButton>}
+    >
+      You need {creditsInWords(shortfall)} more. Your text stays here while this page is open.
+    </Notice>
+  );
+}
+
+function Failure({ error }: { error: unknown }): ReactNode {
+  const isShort = error instanceof ApiProblem && error.status === 402;
+  const sentence = problemSentence(error);
+  return (
+    <Notice
+      tone="bad"
+      title={notSent}
+      announced={`${notSent}. ${sentence}`}
+      actions={
+        isShort ? <LinkButton to="/credits/purchase">Buy More Credits</LinkButton> : undefined
+      }
+    >
+      <p>{sentence}</p>
+      <p>{isRefusal(error) ? 'Nothing was charged, and your text is still here.' : unknownEnd}</p>
+    </Notice>
+  );
+}
+
+const notSent = "Your request wasn't sent";
+const unknownEnd = 'Your text is still here. Sending it again never starts it twice.';
+
+/** Whether the server certainly began nothing. */
+function isRefusal(error: unknown): error is ApiProblem {
+  return (
+    error instanceof ApiProblem &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    error.code !== 'in-progress'
+  );
+}
