@@ -33,13 +33,10 @@ export function verdictOf(election: Election): Verdict {
   const voted = chosen ?? tieBreak;
   const bestSeat = (voted === null ? null : bestAnswer(voted, election)) ?? order[0] ?? null;
   const optionId = chosen ?? (scored ? null : optionOf(bestSeat, options));
-  const about = optionId ?? tieBreak;
   return {
     heading,
     optionId,
     tieBreak,
-    votesFor: decision.camps.find(({ choice }) => choice === about)?.seats.length ?? 0,
-    votesTotal: decision.votes,
     contenders: heading === 'no_majority' ? contenders : [],
     bestSeat,
   };
@@ -128,9 +125,7 @@ export function flawsOf(
       const reviewers = reviews
         .filter(({ reviewer, ballot }) => reviewer !== seat && (ballot.fatalFlaws[seat] ?? 0) > 0)
         .map(({ reviewer }) => reviewer);
-      return counts && reviewers.length >= fewestReviewers
-        ? [{ aboutSeat: seat, optionId: own, reviewers }]
-        : [];
+      return counts && reviewers.length >= fewestReviewers ? [{ aboutSeat: seat, reviewers }] : [];
     })
     .map((flaw, index) => ({ id: `f${index + 1}`, ...flaw }));
 }

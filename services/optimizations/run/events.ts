@@ -269,7 +269,7 @@ export type Before = {
   process: readonly string[];
 };
 
-/** What the vote decided. Votes are heads. */
+/** What the vote decided. */
 export type Verdict = {
   /** The heading if a draft passes. */
   heading: Heading;
@@ -277,8 +277,6 @@ export type Verdict = {
   optionId: string | null;
   /** Without a majority: the option of the better placed answer. */
   tieBreak: string | null;
-  votesFor: number;
-  votesTotal: number;
   /** The options to compare where none is chosen. */
   contenders: readonly string[];
   /** The best answer that proposes the option, else the best that its voters named. */
@@ -289,7 +287,6 @@ export type Verdict = {
 export type Flaw = {
   id: string;
   aboutSeat: string;
-  optionId: string;
   reviewers: readonly string[];
 };
 

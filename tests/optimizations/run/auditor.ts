@@ -378,7 +378,8 @@ export function createAuditor(now: () => number): Auditor {
     requireThat(verdict !== undefined, 'scores without a verdict', of);
     const heads = Object.entries(decision.votes).map(([id, seats]) => [id, seats.length] as const);
     const isFirst = heads.every(
-      ([id, count]) => id === verdict.optionId || count < verdict.votesFor,
+      ([id, count]) =>
+        id === verdict.optionId || count < (decision.votes[verdict.optionId ?? '']?.length ?? 0),
     );
     const isVoted = verdict.heading === 'recommendation' || verdict.heading === 'undecidable';
     requireThat(!isVoted || isFirst, 'an option that was not voted for', of);

@@ -506,7 +506,7 @@ describe('the words of a strategy', () => {
         ],
       }),
     ).toBe(
-      'Your challenge, context, objectives and constraints are sent to OpenAI and my-ollama. ' +
+      'Your question and its files are sent to OpenAI and my-ollama. ' +
         'The other models are simulated on this machine.',
     );
   });

@@ -33,7 +33,7 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   const passedOn = real.includes('OpenRouter')
     ? ' OpenRouter passes them on to the makers of its models.'
     : '';
-  const sent = `Your challenge, context, objectives and constraints are sent to ${inWords(real)}.${passedOn}`;
+  const sent = `Your question and its files are sent to ${inWords(real)}.${passedOn}`;
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
