@@ -67,6 +67,15 @@ describe('the main job', () => {
       .getByLabel(/What business challenge are you facing/)
       .fill('Should I sell yearly plans only, or keep monthly plans for my scheduling tool?');
     await page.getByLabel('Context').fill('Two hundred customers, half of them pay monthly.');
+    await page.getByLabel('Files to add').setInputFiles({
+      name: 'customers.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('Plan,Customers\nMonthly,100\nYearly,100'),
+    });
+    await page
+      .getByRole('list', { name: 'Files' })
+      .getByRole('button', { name: /^Show text/ })
+      .waitFor();
     await page.getByRole('radio', { name: /^Balanced/ }).check();
     await page.getByRole('button', { name: 'Start Optimization' }).click();
     await page.getByText('3 facts would help the models', { exact: true }).waitFor();

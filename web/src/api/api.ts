@@ -160,7 +160,7 @@ export type Call = CallOptions & {
   method: Method;
   path: string;
   query?: Query;
-  content?: { readonly type: string; readonly value: string | Blob };
+  content?: { readonly type: string | null; readonly value: string | Blob | FormData };
   key?: string;
   /** The media type to accept; JSON by default. */
   accept?: string;
@@ -186,7 +186,7 @@ async function request(call: Call, bearer: string | null): Promise<Response> {
   const headers = new Headers({ accept: call.accept ?? 'application/json' });
   if (bearer) headers.set('authorization', `Bearer ${bearer}`);
   if (call.key) headers.set('idempotency-key', call.key);
-  if (call.content) headers.set('content-type', call.content.type);
+  if (call.content?.type) headers.set('content-type', call.content.type);
   const timeout = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
   try {
     return await fetch(`/api${call.path}${queryString(call.query)}`, {

@@ -47,8 +47,8 @@ export async function upload<
   schema: S & Reads<ReplyOf<M, P>, S>,
   options: Pick<Call, 'signal' | 'timeoutMs'> = {},
 ): Promise<v.InferOutput<S>> {
-  const value = body instanceof Blob ? body : await new Response(body).blob();
-  const content = { type: value.type, value };
+  // The browser writes the type of a form, with the boundary of its parts.
+  const content = { type: body instanceof Blob ? body.type : null, value: body };
   const reply = await send({ method, path, content, key: crypto.randomUUID(), ...options });
   return dataOf<v.InferOutput<S>>(reply, schema);
 }
