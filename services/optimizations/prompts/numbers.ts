@@ -1,7 +1,7 @@
 /**
  * Numbers that a recommendation may not invent: money, shares, large numbers, and counts of what the
- * question counts. They are compared by value, so 1,000, 1.000, 1000 and 1k are one number; 1.500 may
- * be read in either convention. A number inside a word (Q3, c12) is a name and not a number.
+ * question counts. They are compared by value, so 1,000, 1.000, 1 000 and 1k are one number. In
+ * a source 1.500 may be read in either convention. A number inside a word (Q3, c12) is a name and not a number.
  */
 export type Statement = { text: string; isStep: boolean };
 
@@ -26,7 +26,7 @@ export function numbersNotIn(
   const unknown = statements.flatMap(({ text, isStep }) =>
     numbersIn(text)
       .filter((number) => isChecked(number, units) && !(isStep && isOfPlan(number)))
-      .filter(({ values }) => !values.some((value) => known.has(value)))
+      .filter(({ values: [value] }) => value === undefined || !known.has(value))
       .map(({ written }) => written),
   );
   return [...new Set(unknown)];
@@ -34,7 +34,7 @@ export function numbersNotIn(
 
 type Found = {
   written: string;
-  /** Each value that the digits may mean. */
+  /** Each value that the digits may mean, the usual one first: only a source has the others, too. */
   values: readonly number[];
   isMoney: boolean;
   isShare: boolean;
@@ -59,7 +59,7 @@ function isOfPlan({ values, isMoney, isShare, unit }: Found): boolean {
 
 // cspell:disable
 const numberPattern =
-  /(?<![\p{L}\p{N}_])(?<before>(?:US|A|C)?[$€£¥]\s?|(?:USD|EUR|GBP|CHF)\s)?(?<digits>\d+(?:[.,\u00a0\u202f'’]\d+)*)(?<rest>\s?(?:k|m|bn|thousand|million|billion|tsd\.?|mio\.?|mrd\.?|tausend|millionen|milliarden)(?![\p{L}\p{N}]))?(?<share>\s?%|\s?(?:per ?cent|prozent)(?!\p{L}))?(?<after>\s?[$€£¥]|\s?(?:usd|eur|gbp|chf|dollars?|euros?|pounds?|francs?|franken)(?!\p{L}))?(?:[\s-](?<unit>\p{L}{3,}))?/giu;
+  /(?<![\p{L}\p{N}_])(?<before>(?:US|A|C)?[$€£¥]\s?|(?:USD|EUR|GBP|CHF)\s)?(?<digits>\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,'’]\d+)*)(?<rest>\s?(?:k|m|bn|thousand|million|billion|tsd\.?|mio\.?|mrd\.?|tausend|millionen|milliarden)(?![\p{L}\p{N}]))?(?<share>\s?%|\s?(?:per ?cent|prozent)(?!\p{L}))?(?<after>\s?[$€£¥]|\s?(?:usd|eur|gbp|chf|dollars?|euros?|pounds?|francs?|franken)(?!\p{L}))?(?:[\s-](?<unit>\p{L}{3,}))?/giu;
 
 const magnitudes: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -83,7 +83,8 @@ const months =
 // cspell:enable
 
 function numbersIn(text: string): Found[] {
-  return [...text.matchAll(numberPattern)].map(({ 0: whole, groups = {} }) => {
+  // Spaces of every width become plain ones, and full-width digits ASCII ones.
+  return [...text.normalize('NFKC').matchAll(numberPattern)].map(({ 0: whole, groups = {} }) => {
     const { before, digits = '', rest, share, after, unit = '' } = groups;
     const magnitude = magnitudes[rest?.trim().replace('.', '').toLowerCase() ?? ''] ?? 1;
     return {
@@ -98,7 +99,7 @@ function numbersIn(text: string): Found[] {
 
 /** A point or comma before three digits may separate thousands or decimals. */
 function readings(digits: string): number[] {
-  const plain = digits.replace(/[\u00a0\u202f'’]/g, '');
+  const plain = digits.replace(/[ '’]/g, '');
   const marks = plain.match(/[.,]/g) ?? [];
   const last = marks.at(-1);
   if (last === undefined) return [Number(plain)];

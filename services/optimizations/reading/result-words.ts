@@ -237,7 +237,7 @@ export function optionFacts(
 
 export const tieBreakTitle = 'If you must decide today';
 export const tieBreakNote =
-  'This is a tie-break. It is chosen by the order in which the reviewers placed the answers, because the vote has no majority.';
+  'This is a tie-break. It is chosen by the order in which the reviewers placed the answers, because the vote chose no option.';
 
 /** The option of the tie-break in words; null without one. */
 export function tieBreakOption({ tie_break: chosen, options }: RunResult): string | null {

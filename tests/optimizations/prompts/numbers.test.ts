@@ -19,6 +19,9 @@ describe('the number check', () => {
     ['30%', '30 percent'],
     ['0,5 Prozent', '0.5 %'],
     ['$79', 'charge 79'],
+    ['€1,250', '1 250 € im Monat'],
+    ['1.250 €', '1\u202f250 €'],
+    ['12 500 €', '12,500'],
   ])('the number check finds "%s" in "%s"', (text, source) => {
     expect(numbersNotIn(argued(text), [source], [])).toEqual([]);
   });
@@ -30,6 +33,10 @@ describe('the number check', () => {
     ['250 calls', '25 calls', '250'],
     ['€3k', '3 €', '€3k'],
     ['34 customers', '30 customers', '34'],
+    ['€12,000', '12 customers', '€12,000'],
+    ['90.000 €', '90 days', '90.000 €'],
+    ['€5 000 000', '5 hours', '€5 000 000'],
+    ['＄９９９９９', '$9', '$99999'],
   ])('the number check names "%s", which "%s" does not hold', (text, source, named) => {
     expect(numbersNotIn(argued(text), [source], [source])).toEqual([named]);
   });

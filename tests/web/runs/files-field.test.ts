@@ -58,6 +58,7 @@ describe('the files of a question', () => {
     await add(page, 'costs.csv', 'plan.pdf', 'locked.pdf');
     await expect.poll(() => rows(page).count()).toBe(3);
     await page.getByText('This file has a password.', { exact: true }).waitFor();
+    await page.getByText('One file was not read and will not be sent.').waitFor();
     await page.getByText(warning, { exact: true }).waitFor();
     await page.getByText('39 of 40,000 characters together').waitFor();
     const show = page.getByRole('button', { name: 'Show text of costs.csv' });

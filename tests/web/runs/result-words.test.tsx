@@ -91,7 +91,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'If you must decide today',
       decision,
       'The option: The option o2',
-      'chosen by the order in which the reviewers placed the answers, because the vote has no majority',
+      'chosen by the order in which the reviewers placed the answers, because the vote chose no option',
       'Next steps',
     ],
     not: ['Recommended by', 'voted for “'],

@@ -29,6 +29,7 @@ export function FilesField({
   const [isOver, setOver] = useState(false);
   const errorId = useId();
   const reading = uploads.filter(({ error }) => error === null).length;
+  const unread = uploads.length - reading;
   const isFull = files.length + reading >= optimizationLimits.files;
   const error = errors?.get('files');
 
@@ -90,6 +91,13 @@ export function FilesField({
               />
             ))}
           </ul>
+        )}
+        {unread === 0 ? null : (
+          <p className="text-sm font-medium">
+            {unread === 1
+              ? 'One file was not read and will not be sent.'
+              : `${unread} files were not read and will not be sent.`}
+          </p>
         )}
         <Total files={files} />
         {error === undefined ? null : <FieldError id={errorId}>{error}</FieldError>}
