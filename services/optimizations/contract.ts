@@ -650,6 +650,10 @@ const Side = v.object({
             '`reason`: what the seat wrote with its vote; `answer`: word for word from its answer',
           ),
         ),
+        earlier: v.pipe(
+          v.boolean(),
+          v.description('In a refinement: it was written before what is new was said'),
+        ),
       }),
     ),
     v.description('What one of these seats says about it; null when none gave a reason'),

@@ -77,7 +77,7 @@ function describeRefinement({ refines, before }: RunView): Optimization['refines
     text: about === 'contested' ? null : (text ?? erased),
     claim_id: claimId,
     claim_ids: [...claims],
-    given_before: [...(before?.given ?? [])],
+    given_before: (before?.given ?? []).map((given) => given.text),
     decision_before: before?.decision ?? null,
   };
 }
@@ -592,7 +592,7 @@ function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): 
     case 'unsure_claim':
       return `${factor.count} models are unsure: ${claimText(view, factor.ref)}`;
     case 'flips':
-      return `${factor.count} models would change their advice if this were false: ${claimText(view, factor.ref)}`;
+      return `${factor.count} models ${view.refines === null ? 'would' : 'said at first that they would'} change their advice if this were false: ${claimText(view, factor.ref)}`;
     case 'assumption':
       return `Assumed by ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'missing_info':

@@ -186,8 +186,8 @@ export function sideWords(names: Names, about: string, { stance, seats, quote }:
   if (quote !== null) {
     const name = seatName(names, quote.seat);
     return quote.source === 'reason'
-      ? `${name} wrote with its vote:`
-      : `From the answer of ${name}:`;
+      ? `${name} wrote with its ${quote.earlier ? 'earlier ' : ''}vote:`
+      : `From the ${quote.earlier ? 'first ' : ''}answer of ${name}:`;
   }
   const [one, several] =
     about === 'decision'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancel, closed, closedWithout, started } from '#tests/optimizations/run/run-script.ts';
 import { plainWords, storyOf } from '#tests/web/support/run-story.ts';
 

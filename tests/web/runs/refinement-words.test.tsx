@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { describeSeat, overallProgress } from '#services/optimizations/reading/describe.ts';
 import { announcedOf, announcementsBetween } from '#web/features/chamber/announcements.ts';
 import { Findings } from '#web/features/result/completed.tsx';

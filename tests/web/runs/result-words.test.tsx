@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { Findings } from '#web/features/result/completed.tsx';
 import { runQuery } from '#web/features/runs/queries.ts';
 import { voteShareWords } from '#web/features/runs/words.ts';

@@ -9,6 +9,7 @@ import {
 } from '#services/optimizations/reading/result-words.ts';
 import { Divergence, Objections } from '#web/run/divergence.tsx';
 import { Cites } from './cites.tsx';
+import { Different } from './refined.tsx';
 import type { Entry } from './contents.tsx';
 
 /** What divides the models, who disagrees with the result, and what nobody knows. */
@@ -70,6 +71,7 @@ function Divergences({ run, bias }: { run: Optimization; bias: BiasAnalysis }): 
           {divergencesOf(bias).map((area) => (
             <li key={area.about}>
               <Divergence area={area} names={run.models} />
+              <Different view={run.council} id={area.about} />
               <Cites ids={area.about === 'decision' ? [] : [area.about]} />
             </li>
           ))}

@@ -1,10 +1,15 @@
 import { type ReactNode, useState } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import {
+  changedClaims,
+  changedClaimsWords,
   changedTitle,
+  changedVotes,
   changingClaims,
   changingWords,
+  differentWords,
   givenFacts,
   refinementTitle,
 } from '#services/optimizations/refinement/words.ts';
@@ -12,26 +17,51 @@ import { Button } from '#web/ui/form/button.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
 
-/** What a refinement was given, and what that changed; nothing for any other run. */
+/** What a refinement changed, who changed their vote, and what was given; nothing for any other run. */
 export function WhatChanged({ run }: { run: Optimization }): ReactNode {
-  const { refines, result, refinements, council } = run;
+  const { refines, result, council } = run;
   if (refines === null) return null;
   const changed = result?.changed ?? null;
   return (
-    <Section
-      title={changed === null ? refinementTitle(refines.number, refinements.length) : changedTitle}
-    >
+    <Section title={changed === null ? refinementTitle(refines.number) : changedTitle}>
       {changed === null ? null : <p className="max-w-prose text-lg">{changed}</p>}
-      <dl className="max-w-prose space-y-1 text-ink-2">
-        {givenFacts(council, refines).map(({ label, text }, index) => (
-          // Two earlier facts have one label.
-          <div key={index}>
-            <dt className="inline font-medium">{label}: </dt>
-            <dd className="inline">{text}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={changedVotes(council)} />
+      <ChangedClaims view={council} />
+      <Facts facts={givenFacts(council, refines)} />
     </Section>
+  );
+}
+
+function Facts({ facts }: { facts: readonly { label: string; text: string }[] }): ReactNode {
+  return (
+    <dl className="max-w-prose space-y-1 text-ink-2">
+      {facts.map(({ label, text }, index) => (
+        // Two facts may have one label.
+        <div key={index}>
+          <dt className="inline font-medium text-ink">{label}: </dt>
+          <dd className="inline">{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function ChangedClaims({ view }: { view: RunView }): ReactNode {
+  const claims = changedClaims(view);
+  const words = changedClaimsWords(view);
+  if (claims.length === 0) return <p className="text-ink-2">{words}</p>;
+  return (
+    <details className="max-w-prose">
+      <summary className="min-h-11 cursor-pointer py-2.5 text-ink-2">{words}</summary>
+      <ul className="space-y-3 pb-2">
+        {claims.map(({ id, text }) => (
+          <li key={id}>
+            <p className="break-words">{text}</p>
+            <Cites ids={[id]} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -40,7 +70,7 @@ const shownAtOnce = 5;
 
 /** The claims that carry the advice, each with a way to say that it is not so. */
 export function WouldChange({
-  run,
+  run: { council },
   onDifferent,
 }: {
   run: Optimization;
@@ -48,7 +78,7 @@ export function WouldChange({
   onDifferent: ((claimId: string) => void) | null;
 }): ReactNode {
   const [all, setAll] = useState(false);
-  const claims = changingClaims(run.council);
+  const claims = changingClaims(council);
   return (
     <>
       <ul className="divide-y divide-line border-y border-line">
@@ -58,11 +88,12 @@ export function WouldChange({
             className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
           >
             <div className="max-w-prose min-w-0">
-              <p className="break-words">{claimText(run.council, id)}</p>
-              <p className="text-sm text-ink-2">{changingWords(seats)}</p>
+              <p className="break-words">{claimText(council, id)}</p>
+              <Different view={council} id={id} />
+              <p className="text-sm text-ink-2">{changingWords(council, id, seats)}</p>
               <Cites ids={[id]} />
             </div>
-            {onDifferent === null ? null : (
+            {onDifferent === null || differentWords(council, id) !== null ? null : (
               <Button className="shrink-0 print:hidden" onClick={() => onDifferent(id)}>
                 This is different for me<span className="sr-only">: claim {id}</span>
               </Button>
@@ -76,5 +107,13 @@ export function WouldChange({
         </Button>
       ) : null}
     </>
+  );
+}
+
+/** What the person said about a claim; nothing where nothing. */
+export function Different({ view, id }: { view: RunView; id: string }): ReactNode {
+  const words = differentWords(view, id);
+  return words === null ? null : (
+    <p className="border-s-2 border-accent ps-2 text-sm break-words">{words}</p>
   );
 }

@@ -72,10 +72,11 @@ export function ArrivedAnswers({ runId }: { runId: string }): ReactNode {
   const arrived = run.models.filter(({ seat }) => opinionOf(view, seat) !== null).length;
   if (arrived === 0) return null;
   const count = `${arrived} of ${run.models.length} models had answered.`;
+  const ended = run.status === 'cancelled' ? 'you cancelled the run' : 'the run ended';
   const because =
     view.scores === null
-      ? 'There is no recommendation, because the models had not finished reviewing these answers.'
-      : 'The answers were reviewed, but the run ended before a recommendation was written.';
+      ? `There is no recommendation, because ${ended} before the models had reviewed these answers.`
+      : `The answers were reviewed, but ${ended} before a recommendation was written.`;
   return (
     <Section title="The answers that arrived">
       <p className="max-w-prose text-ink-2">{`${count} ${because}`}</p>

@@ -35,25 +35,21 @@ import {
   verifiedWords,
   voteWords,
   winnerWords,
-} from './result-words.ts';
-import type { Names } from './result-words.ts';
+} from '#services/optimizations/reading/result-words.ts';
+import type { Names } from '#services/optimizations/reading/result-words.ts';
 import {
   changingClaims,
   changingWords,
+  differentWords,
   wouldChangeTitle,
 } from '#services/optimizations/refinement/words.ts';
-import { claimText } from './texts.ts';
+import { claimText } from '#services/optimizations/reading/texts.ts';
 
 /**
- * The result of a run as Markdown, in the order of its page. Everything that a model wrote is escaped;
- * claims are numbered as they are first cited, and listed at the end.
+ * The result of a run as Markdown, in the order of its page and with its claim ids. Everything that a
+ * model wrote is escaped.
  */
 export function resultMarkdown(run: Optimization, result: RunResult): string[] {
-  const cited = citedClaims(result);
-  const marks = (ids: readonly string[]) => {
-    const found = ids.map((id) => cited.indexOf(id) + 1).filter((number) => number > 0);
-    return found.length === 0 ? '' : ` (${[...new Set(found)].join(', ')})`;
-  };
   const { bias } = run.evolution;
   return [
     `## ${headingWords(result)}`,
@@ -87,9 +83,12 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     ),
     list(
       `### ${wouldChangeTitle}`,
-      changingClaims(run.council).map(({ id, seats }) =>
-        bullet(`${claimText(run.council, id)} ${changingWords(seats)}`),
-      ),
+      changingClaims(run.council).map(({ id, seats }) => {
+        const different = differentWords(run.council, id);
+        const words = changingWords(run.council, id, seats);
+        const text = [claimText(run.council, id), different, words].filter(Boolean).join(' ');
+        return bullet(text) + marks([id]);
+      }),
     ),
     ...result.sections.map((section) =>
       part(
@@ -100,7 +99,11 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     ...(bias === null ? [] : doubts(run, result, bias)),
     list(
       '### Claims',
-      cited.map((id, index) => `${index + 1}. ${escapeMarkdown(claimText(run.council, id))}`),
+      Object.keys(run.council.ledger?.claims ?? {}).map((id) =>
+        bullet(
+          `${id}: ${[claimText(run.council, id), differentWords(run.council, id)].filter(Boolean).join(' ')}`,
+        ),
+      ),
     ),
   ];
 }
@@ -164,7 +167,7 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
   return [
     list(
       '### Consensus points',
-      bias.consensus_points.map(({ text }) => bullet(text)),
+      bias.consensus_points.map(({ claim_id: id, text }) => bullet(text) + marks([id])),
     ),
     part('### Divergences', [
       ...(bias.two_camps ? [campsWords] : []),
@@ -189,7 +192,7 @@ function divergence(
   { about, text, sides, settled_by: settled }: Disagreement,
 ): string {
   return [
-    `- **${escapeMarkdown(text)}**`,
+    `- **${escapeMarkdown(text)}**${about === 'decision' ? '' : marks([about])}`,
     ...sides.map((side) => {
       const quote = side.quote === null ? '' : ` “${side.quote.text}”`;
       const words = `${stanceWord(side.stance)}: ${seatNames(names, side.seats)}. ${sideWords(names, about, side)}${quote}`;
@@ -199,10 +202,9 @@ function divergence(
   ].join('\n');
 }
 
-function citedClaims({ sections, next_steps: steps }: RunResult): string[] {
-  const blocks = sections.flatMap((section) => section.blocks);
-  return [...new Set([...blocks, ...steps].flatMap(({ claim_ids: ids }) => ids))];
-}
+/** " (c3, c10)", the claims that a statement rests on. */
+const marks = (ids: readonly string[]): string =>
+  ids.length === 0 ? '' : ` (${ids.map(escapeMarkdown).join(', ')})`;
 
 const name = ({ models }: Optimization, seat: string): string =>
   escapeMarkdown(seatName(models, seat));
