@@ -588,15 +588,17 @@ function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minor
 }
 
 function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): string {
+  // A refinement asks for votes only: what answers said stands as it was before.
+  const first = view.refines === null ? '' : ' in the first round';
   switch (factor.kind) {
     case 'unsure_claim':
       return `${factor.count} models are unsure: ${claimText(view, factor.ref)}`;
     case 'flips':
-      return `${factor.count} models ${view.refines === null ? 'would' : 'said at first that they would'} change their advice if this were false: ${claimText(view, factor.ref)}`;
+      return `${factor.count} models ${first === '' ? '' : `said${first} that they `}would change their advice if this were false: ${claimText(view, factor.ref)}`;
     case 'assumption':
-      return `Assumed by ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `Assumed by ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'missing_info':
-      return `Missing for ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `Missing for ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'process':
       return processWords[factor.ref] ?? factor.ref;
   }

@@ -81,10 +81,13 @@ export function changedClaims(view: RunView): { id: string; text: string }[] {
     const now = stances(view, ballotOf, id);
     const moved = view.seats.filter(({ seat }) => first[seat] !== now[seat]);
     if (moved.length === 0) return [];
-    const who = seatNames(
-      view.seats,
-      moved.map(({ seat }) => seat),
-    );
+    const who =
+      moved.length > 1 && moved.length === view.seats.length
+        ? `all ${moved.length} models`
+        : seatNames(
+            view.seats,
+            moved.map(({ seat }) => seat),
+          );
     return [
       {
         id,

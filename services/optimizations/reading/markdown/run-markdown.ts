@@ -180,7 +180,9 @@ function money(run: Optimization): string {
   const charged =
     credits.charged === null
       ? ''
-      : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
+      : credits.price === 0
+        ? ' It was included, so nothing was charged.'
+        : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
   const isSimulated = run.simulated_seats === run.models.length;
   return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}.${charged}`;
 }

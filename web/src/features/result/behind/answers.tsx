@@ -5,6 +5,7 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/words.ts';
+import { Files } from '#web/features/result/tools.tsx';
 import { Section } from '#web/features/result/section.tsx';
 
 /** What each seat answered, or why it did not. */
@@ -80,6 +81,9 @@ export function ArrivedAnswers({ runId }: { runId: string }): ReactNode {
   return (
     <Section title="The answers that arrived">
       <p className="max-w-prose text-ink-2">{`${count} ${because}`}</p>
+      <div className="flex flex-wrap gap-2 print:hidden">
+        <Files run={run} />
+      </div>
       <Answers run={run} heading="h3" open />
     </Section>
   );
