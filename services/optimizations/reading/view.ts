@@ -162,6 +162,8 @@ export type BeforeView = {
   given: readonly Given[];
   /** The decision that the result before announced; null where it was erased. */
   decision: string | null;
+  /** Its heading with the votes. */
+  heading: string | null;
 };
 
 /** An instruction or a changed fact, and the claim that the fact is about. */

@@ -1,5 +1,6 @@
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeResult } from '#services/optimizations/reading/describe-result.ts';
+import { headingWords } from '#services/optimizations/reading/result-words.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
 import { givenOf, reviewOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -10,7 +11,8 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
  */
 export function withBase(view: RunView, base: RunView): RunView {
   const { challenge, context, objectives, constraints, files, standIn, ledger } = base;
-  const decision = describeResult(base)?.decision ?? erased;
+  const result = describeResult(base);
+  const decision = result?.decision ?? erased;
   const opinions = Object.entries(base.calls).filter(
     ([slot]) => parseSlot(slot).kind === 'opinion',
   );
@@ -33,6 +35,7 @@ export function withBase(view: RunView, base: RunView): RunView {
       ),
       given: givenOf(base),
       decision: decision === erased ? null : decision,
+      heading: result && headingWords(result),
     },
   };
 }

@@ -10,9 +10,13 @@ import type { Ballot } from '#services/optimizations/run/events.ts';
 export const changedTitle = 'What changed';
 export const wouldChangeTitle = 'What would change this';
 
-/** Above claims and answers on the page of a refinement. */
+/** Above answers on the page of a refinement. */
 export const firstRoundNote =
   'These are from the first round. In a refinement the models vote again and write no new answers.';
+
+/** Above claims on the page of a refinement. */
+export const claimsNote =
+  'The claims are as the models made them in the first round. What you said since is not in them.';
 
 export function refinementTitle(number: number): string {
   return `Refinement ${number}`;
@@ -40,7 +44,14 @@ export function givenFacts(
     },
     ...(claim === null ? [] : [{ label: `About ${claim}`, text: claimText(view, claim) }]),
     ...before.map((earlier) => ({ label: 'Given before', text: earlier })),
-    ...(decision === null ? [] : [{ label: 'The decision before', text: decision }]),
+    ...(decision === null
+      ? []
+      : [
+          {
+            label: 'The result before',
+            text: [view.before?.heading, decision].filter(Boolean).join(': '),
+          },
+        ]),
   ];
 }
 

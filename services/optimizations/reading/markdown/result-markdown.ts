@@ -40,6 +40,7 @@ import type { Names } from '#services/optimizations/reading/result-words.ts';
 import {
   changingClaims,
   changingWords,
+  claimsNote,
   differentWords,
   wouldChangeTitle,
 } from '#services/optimizations/refinement/words.ts';
@@ -89,6 +90,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
         const text = [claimText(run.council, id), different, words].filter(Boolean).join(' ');
         return bullet(text) + marks([id]);
       }),
+      run.refines === null ? null : claimsNote,
     ),
     ...result.sections.map((section) =>
       part(
@@ -104,6 +106,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
           `${id}: ${[claimText(run.council, id), differentWords(run.council, id)].filter(Boolean).join(' ')}`,
         ),
       ),
+      run.refines === null ? null : claimsNote,
     ),
   ];
 }
@@ -215,6 +218,8 @@ function part(title: string, paragraphs: readonly string[]): string {
   return paragraphs.length === 0 ? '' : [title, ...paragraphs].join('\n\n');
 }
 
-function list(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${title}\n\n${lines.join('\n')}`;
+function list(title: string, lines: readonly string[], note: string | null = null): string {
+  return lines.length === 0
+    ? ''
+    : [title, ...(note === null ? [] : [note]), lines.join('\n')].join('\n\n');
 }

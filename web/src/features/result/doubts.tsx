@@ -9,7 +9,7 @@ import {
 } from '#services/optimizations/reading/result-words.ts';
 import { Divergence, Objections } from '#web/run/divergence.tsx';
 import { Cites } from './cites.tsx';
-import { Different } from './refined.tsx';
+import { ClaimsNote, Different } from './refined.tsx';
 import type { Entry } from './contents.tsx';
 
 /** What divides the models, who disagrees with the result, and what nobody knows. */
@@ -63,6 +63,7 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
 function Divergences({ run, bias }: { run: Optimization; bias: BiasAnalysis }): ReactNode {
   return (
     <>
+      <ClaimsNote view={run.council} />
       {bias.two_camps ? <p className="font-medium">{campsWords}</p> : null}
       {bias.disagreement_areas.length === 0 ? (
         <p className="text-ink-2">{"The models didn't split on anything."}</p>

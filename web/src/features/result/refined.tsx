@@ -9,6 +9,7 @@ import {
   changedVotes,
   changingClaims,
   changingWords,
+  claimsNote,
   differentWords,
   givenFacts,
   refinementTitle,
@@ -81,6 +82,7 @@ export function WouldChange({
   const claims = changingClaims(council);
   return (
     <>
+      <ClaimsNote view={council} />
       <ul className="divide-y divide-line border-y border-line">
         {(all ? claims : claims.slice(0, shownAtOnce)).map(({ id, seats }) => (
           <li
@@ -107,6 +109,13 @@ export function WouldChange({
         </Button>
       ) : null}
     </>
+  );
+}
+
+/** In a refinement: where the claims come from. */
+export function ClaimsNote({ view }: { view: RunView }): ReactNode {
+  return view.refines === null ? null : (
+    <p className="max-w-prose text-sm text-ink-2">{claimsNote}</p>
   );
 }
 
