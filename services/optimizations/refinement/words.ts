@@ -108,14 +108,15 @@ export function changedClaims(view: RunView): { id: string; text: string }[] {
   });
 }
 
-/** "Votes on 3 of 10 claims changed." */
+/** "Votes changed on 3 of the 10 claims that were voted on again." */
 export function changedClaimsWords(view: RunView): string {
   const all = view.refines?.claims.length ?? 0;
   const changed = changedClaims(view).length;
   if (all === 0) return 'No claim was voted on again.';
-  return changed === 0
-    ? `${all === 1 ? 'The claim' : `The ${all} claims`} kept all votes.`
-    : `Votes changed on ${changed} of ${all} ${all === 1 ? 'claim' : 'claims'}.`;
+  const again =
+    all === 1 ? 'the claim that was voted on again' : `the ${all} claims that were voted on again`;
+  if (changed === 0) return `No vote changed on ${again}.`;
+  return `Votes changed on ${all === 1 ? '' : `${changed} of `}${again}.`;
 }
 
 type BallotsOf = (view: RunView, seat: string) => Ballot | null;

@@ -126,7 +126,9 @@ function answers(run: Optimization): string[] {
     const opinion = opinionOf(run.council, seat);
     const title = [
       `### ${seat} ${escapeMarkdown(name)}`,
-      ...(reason === null ? [] : [escapeMarkdown(`${reason}.`)]),
+      ...(reason === null
+        ? []
+        : [escapeMarkdown(`${run.refines === null ? '' : 'No second vote: '}${reason}.`)]),
     ];
     if (!opinion) return reason === null ? [] : [title.join('\n\n')];
     return [
