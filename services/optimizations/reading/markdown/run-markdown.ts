@@ -29,7 +29,7 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
 export function runMarkdown(run: Optimization): string {
   const parts = [
     `# ${escapeMarkdown(run.title)}`,
-    ...question(run),
+    ...asked(run),
     simulatedLines(run),
     degradedLines(run),
     refinementLines(run),
@@ -48,7 +48,7 @@ function isWholeQuestion({ title, challenge }: Optimization): boolean {
 }
 
 /** What was asked; of files the names. */
-function question(run: Optimization): string[] {
+function asked(run: Optimization): string[] {
   const { challenge, context, objectives, constraints, files } = run;
   const rows = (title: string, all: readonly string[]): string =>
     all.length === 0 ? '' : `**${title}**\n\n${all.map(bullet).join('\n')}`;
