@@ -1,12 +1,10 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /** What refinements say in words: the same on their pages and in their files. */
 
 export const changedTitle = 'What changed';
-export const wouldChangeTitle = 'What would change this';
 
 type Refined = NonNullable<Optimization['refines']>;
 
@@ -34,20 +32,4 @@ export function givenFacts(
     ...before.map((earlier) => ({ label: 'Given before', text: earlier })),
     ...(decision === null ? [] : [{ label: 'The decision before', text: decision }]),
   ];
-}
-
-/** Claims whose seats said that they would change their advice if they were false, most seats first. */
-export function changingClaims({ ledger }: RunView): { id: string; seats: readonly string[] }[] {
-  return Object.entries(ledger?.claims ?? {})
-    .filter(([, { flips }]) => flips.length > 0)
-    .toSorted(
-      ([, one], [, other]) =>
-        other.flips.length - one.flips.length || other.importance - one.importance,
-    )
-    .map(([id, { flips }]) => ({ id, seats: flips }));
-}
-
-/** "S1 and R2 would change their advice if this were false." */
-export function changingWords(seats: readonly string[]): string {
-  return `${listed(seats)} would change ${seats.length === 1 ? 'its' : 'their'} advice if this were false.`;
 }

@@ -3,11 +3,10 @@ import type { Optimization } from '#services/optimizations/contract.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import {
   changedTitle,
-  changingClaims,
-  changingWords,
   givenFacts,
   refinementTitle,
 } from '#services/optimizations/refinement/words.ts';
+import { changingClaims, changingWords } from '#services/optimizations/reading/words/doubts.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
@@ -52,14 +51,14 @@ export function WouldChange({
   return (
     <>
       <ul className="divide-y divide-line border-y border-line">
-        {(all ? claims : claims.slice(0, shownAtOnce)).map(({ id, seats }) => (
+        {(all ? claims : claims.slice(0, shownAtOnce)).map(({ id, ...changing }) => (
           <li
             key={id}
             className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
           >
             <div className="max-w-prose min-w-0">
               <p className="break-words">{claimText(run.council, id)}</p>
-              <p className="text-sm text-ink-2">{changingWords(seats)}</p>
+              <p className="text-sm text-ink-2">{changingWords(changing)}</p>
               <Cites ids={[id]} />
             </div>
             {onDifferent === null ? null : (

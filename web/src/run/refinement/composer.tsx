@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { optimizationLimits, RefineRequest } from '#services/optimizations/contract.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
+import { restingTitle } from '#services/optimizations/reading/words/doubts.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
@@ -61,6 +62,7 @@ function ComposerForm({
   const claim = useRunPart(runId, ({ view }) =>
     claimId === null ? null : claimText(view, claimId),
   );
+  const resting = useRunPart(runId, ({ view }) => restingTitle(view, claimId ?? ''));
   const balance = useQuery(balanceQuery).data;
   const [draft, setDraft] = useState<Draft>(
     () =>
@@ -122,7 +124,7 @@ function ComposerForm({
         <Kinds chosen={draft.kind} onChoose={(kind) => change({ kind })} />
       ) : (
         <p className="max-w-prose border-s-2 border-line-strong ps-3">
-          <span className="block text-sm text-ink-2">The recommendation rests on this:</span>
+          <span className="block text-sm text-ink-2">{resting}</span>
           {claim}
         </p>
       )}
