@@ -558,7 +558,7 @@ function agreementNote(scores: Scores): string | null {
   ];
   if (notes.length > 0) return notes.join(' ');
   return rank === null
-    ? 'The order of the answers is not in the score: the reviewers had too few answers in common.'
+    ? 'The score leaves out how far the orders of the reviewers agree: they had too few answers in common.'
     : null;
 }
 

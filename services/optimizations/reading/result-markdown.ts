@@ -175,7 +175,7 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
       ? ''
       : part(`### ${minorityTitle}`, [
           [minorityCount(report), '', ...minorityVotes(run.models, report).map(bullet)].join('\n'),
-          escapeMarkdown(minorityPosition(run.models, report)),
+          escapeMarkdown(minorityPosition(run.models, report, bias.disagreement_areas) ?? ''),
           ...minorityFlaws(result, report).map((flaw) =>
             escapeMarkdown(`${objectionTitle(run.models, result.heading, flaw)}: ${flaw.text}`),
           ),

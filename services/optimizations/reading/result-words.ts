@@ -179,7 +179,7 @@ export function computedSentences({
     ...(note === null || score === null ? [] : [note]),
     ordering === 'kemeny'
       ? 'The answers are in the order that contradicts the fewest comparisons of the reviewers.'
-      : 'The answers are in the order of their win rates, because few reviewers compared the same ones.',
+      : 'The answers are in the order of their win rates.',
   ];
 }
 
@@ -222,7 +222,7 @@ export function tieBreakNote(view: RunView, result: RunResult): string {
     return `This is a tie-break: ${count} options have ${votesWords(most)} each, and ${order}.`;
   const isLead = first?.option_id === result.tie_break;
   if (isLead && (view.scores?.verdict?.camps.length ?? 0) > 0)
-    return `This is the option with most votes, ${most} of ${result.votes_total}. It is no recommendation, because one camp does not share it.`;
+    return `This is the option with most votes, ${most} of ${result.votes_total}. It is no recommendation, because it is not first in both camps.`;
   return `This is a tie-break: one option is first by models, but not alone by makers, and ${order}.`;
 }
 

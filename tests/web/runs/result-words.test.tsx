@@ -3,6 +3,7 @@ import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
 import {
   changingClaims,
   changingWords,
+  minorityPosition,
   restingTitle,
 } from '#services/optimizations/reading/words/doubts.ts';
 import { Findings } from '#web/features/result/completed.tsx';
@@ -132,10 +133,20 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'The other is google-s3 (S3), mistral-r1 (R1), google-i1 (I1) and openai-i2 (I2): 4 votes for “The option o2”.',
       'Two other models compared the text below with',
       'If you must decide today',
-      'This is the option with most votes, 4 of 7. It is no recommendation, because one camp does not share it.',
+      'This is the option with most votes, 4 of 7. It is no recommendation, because it is not first in both camps.',
       'S1 and S2 would change their advice if this were false.',
     ],
     not: ['Recommended by', 'votes each', 'tie-break', 'The reviewers form two camps'],
+  },
+  'split, flawed': {
+    says: [
+      'No majority',
+      'Strongest objection, by anthropic-s2 (S2)',
+      'It is under “What two or more models call a mistake”.',
+      'What two or more models call a mistake',
+      'It breaks when the largest client leaves, as S2 reads it.',
+    ],
+    not: [/as S2 reads it.*as S2 reads it/, 'Objection to'],
   },
   'split, unwritten': {
     says: ['No majority', single, 'The options side by side', 'If you must decide today'],
@@ -171,7 +182,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Recommended by 6 of 7 models',
       'Divergences',
       'The claim c1 holds.',
-      'Disputed although few object: anthropic-r2 (R2) is 85% sure.',
+      'Disputed although one side is small: anthropic-r2 (R2) is 85% sure.',
       '1 model voted otherwise:',
     ],
     not: [],
@@ -229,6 +240,16 @@ it('a list counts the vote as the page does, and says nothing before there is on
   const { votes_for: votes, votes_total: total } = resultStories.recommended.copy();
   expect(voteWords({ votes_for: votes, votes_total: total })).toBe('5 of 7 models');
   expect(voteWords({ votes_for: null, votes_total: null })).toBeNull();
+});
+
+it('a minority report leaves out the words that a divergence quotes', () => {
+  const { models, evolution } = resultStories.recommended.copy();
+  const { minority_report: report, disagreement_areas: areas } = evolution.bias!;
+  expect(minorityPosition(models, report!, areas)).toBe(
+    'google-i1 (I1) argues: I1 would begin small.',
+  );
+  const quoted = areas.flatMap(({ sides }) => sides.flatMap(({ quote }) => quote?.text ?? []))[0]!;
+  expect(minorityPosition(models, { ...report!, position: quoted }, areas)).toBeNull();
 });
 
 it('a claim rests under the recommendation only where voters for it would change their advice', () => {

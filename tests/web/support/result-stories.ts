@@ -136,6 +136,10 @@ export const resultStories = {
   flawed: storyFrom(written(voted(unanimous)), replied),
   'flawed, unanswered': storyFrom(unwritten(voted(unanimous))),
   split: storyFrom(written(voted(split))),
+  'split, flawed': storyFrom(
+    written(voted(split.map((vote) => ({ ...vote, flaw: vote === o2 })))),
+    replied,
+  ),
   'split, unwritten': storyFrom(unwritten(voted(split))),
   'two camps': storyFrom(written(voted(camps))),
   undecidable: storyFrom(written(voted(unknown))),

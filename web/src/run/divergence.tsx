@@ -47,10 +47,16 @@ export function Divergence({ area, names }: { area: Disagreement; names: Names }
   );
 }
 
-type Report = NonNullable<BiasAnalysis['minority_report']>;
-
 /** Who voted otherwise, for what, and the best case for it. */
-export function Minority({ report, names }: { report: Report; names: Names }): ReactNode {
+export function Minority({
+  bias: { minority_report: report, disagreement_areas: areas },
+  names,
+}: {
+  bias: BiasAnalysis;
+  names: Names;
+}): ReactNode {
+  if (report === null) return null;
+  const position = minorityPosition(names, report, areas);
   return (
     <>
       <p>{minorityCount(report)}</p>
@@ -59,7 +65,7 @@ export function Minority({ report, names }: { report: Report; names: Names }): R
           <li key={votes}>{votes}</li>
         ))}
       </ul>
-      <p>{minorityPosition(names, report)}</p>
+      {position === null ? null : <p>{position}</p>}
     </>
   );
 }

@@ -69,8 +69,14 @@ export function minorityVotes(names: Names, { votes }: Minority): string[] {
   );
 }
 
-export function minorityPosition(names: Names, { seat, position }: Minority): string {
-  return `${seatName(names, seat)} argues: ${position}`;
+/** The best case of the minority; null where the divergences quote the same words. */
+export function minorityPosition(
+  names: Names,
+  { seat, position }: Minority,
+  areas: readonly Disagreement[],
+): string | null {
+  const isQuoted = areas.some(({ sides }) => sides.some(({ quote }) => quote?.text === position));
+  return isQuoted ? null : `${seatName(names, seat)} argues: ${position}`;
 }
 
 /** What the minority calls a mistake in the chosen answer, unless it is said elsewhere on the page. */
@@ -126,7 +132,7 @@ export function stanceWord(stance: string): string {
 export function firmWords(names: Names, { firm }: Disagreement): string | null {
   if (firm.length === 0) return null;
   const sure = firm.map(({ seat, percent }) => `${seatName(names, seat)} is ${percent}% sure`);
-  return `Disputed although few object: ${listed(sure)}.`;
+  return `Disputed although one side is small: ${listed(sure)}.`;
 }
 
 export const settledTitle = 'Both sides, and what would settle the question';

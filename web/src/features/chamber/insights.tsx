@@ -42,7 +42,7 @@ export function Insights({
           {bias.minority_report ? (
             <div className="space-y-1 text-sm">
               <h3 className="text-base font-semibold">{minorityTitle}</h3>
-              <Minority report={bias.minority_report} names={names} />
+              <Minority bias={bias} names={names} />
             </div>
           ) : null}
         </div>

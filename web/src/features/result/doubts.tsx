@@ -31,7 +31,7 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
           'minority',
           minorityTitle,
           <div className="max-w-prose space-y-3">
-            <Minority report={report} names={run.models} />
+            <Minority bias={bias} names={run.models} />
             {minorityFlaws(result, report).map((flaw) => (
               <p key={flaw.seat + flaw.text}>
                 {objectionTitle(run.models, result.heading, flaw)}: {flaw.text}
