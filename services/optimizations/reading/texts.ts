@@ -37,9 +37,16 @@ export function opinionOf(view: RunView, seat: string): Opinion | null {
 /** As an option reads where the extractor did not word it. */
 export const undecidableText = 'This cannot be decided from what was given';
 
-/** What the reviewers of a flaw wrote against that answer, in their order. */
-export function flawTexts(view: RunView, { aboutSeat, reviewers }: Flaw): string[] {
-  return reviewers.flatMap((reviewer) => fatalFlawsOf(view, reviewer, aboutSeat));
+/** What the reviewers of a flaw wrote against that answer, each text once with all who wrote it. */
+export function flawTexts(
+  view: RunView,
+  { aboutSeat, reviewers }: Flaw,
+): { seats: string[]; text: string }[] {
+  const authors = new Map<string, string[]>();
+  for (const seat of reviewers)
+    for (const text of fatalFlawsOf(view, seat, aboutSeat))
+      authors.set(text, [...(authors.get(text) ?? []), seat]);
+  return [...authors].map(([text, seats]) => ({ seats, text }));
 }
 
 /** What a reviewer wrote against an answer. */

@@ -1,14 +1,15 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { listed, seatNames } from '#services/optimizations/reading/result-words.ts';
 import { claimText, optionText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, givenOf, isVotedAgain } from '#services/optimizations/reading/view.ts';
+import { changingWords } from '#services/optimizations/reading/words/doubts.ts';
+import type { ChangingClaim } from '#services/optimizations/reading/words/doubts.ts';
+import { listed, seatNames } from '#services/optimizations/reading/words/names.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Ballot } from '#services/optimizations/run/events.ts';
 
 /** What refinements say in words: the same on their pages and in their files. */
 
 export const changedTitle = 'What changed';
-export const wouldChangeTitle = 'What would change this';
 
 /** Above answers on the page of a refinement. */
 export const firstRoundNote =
@@ -178,24 +179,13 @@ function quoted(view: RunView, option: string): string {
 
 // ── what would change a result ──────────────────────────────────────────────────────────────────
 
-/** Claims whose seats said that they would change their advice if they were false, most seats first. */
-export function changingClaims({ ledger }: RunView): { id: string; seats: readonly string[] }[] {
-  return Object.entries(ledger?.claims ?? {})
-    .filter(([, { flips }]) => flips.length > 0)
-    .toSorted(
-      ([, one], [, other]) =>
-        other.flips.length - one.flips.length || other.importance - one.importance,
-    )
-    .map(([id, { flips }]) => ({ id, seats: flips }));
-}
-
 /**
  * What a claim's seats would do if it were false; where they have voted since, what they did. Empty for
  * a claim that an earlier fact was about.
  */
-export function changingWords(view: RunView, id: string, seats: readonly string[]): string {
-  if (view.refines === null)
-    return `${listed(seats)} would change ${its(seats)} advice if this were false.`;
+export function changeWords(view: RunView, { id, ...changing }: ChangingClaim): string {
+  if (view.refines === null) return changingWords(changing);
+  const seats = [...changing.seats, ...changing.others];
   if (view.refines.claimId === id) return didWords(view, seats);
   if (differentWords(view, id) !== null) return '';
   const doubting = seats.filter(

@@ -20,7 +20,7 @@ import { balance, runServer, type RunServer } from '#tests/web/support/run-serve
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
-import { orderingWords } from '#web/run/words.ts';
+import { computedSentences } from '#services/optimizations/reading/result-words.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -377,6 +377,7 @@ describe('the result', () => {
         'Next steps',
         'What would change this',
         'Reasons',
+        'Consensus points',
         'Divergences',
         "What's uncertain",
         'How this was reached',
@@ -386,10 +387,10 @@ describe('the result', () => {
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
       )
       .waitFor();
-    const bias = whole.copy().evolution.bias!;
-    await page.getByText(orderingWords(bias)).waitFor();
-    const other = { ordering: bias.ordering === 'kemeny' ? 'win_rate' : 'kemeny' } as const;
-    expect(await page.getByText(orderingWords(other)).count()).toBe(0);
+    const [computed = ''] = computedSentences(whole.copy().evolution.bias!).slice(-1);
+    expect(await page.getByText(computed).isVisible()).toBe(false);
+    await page.getByText('How this is computed').click();
+    await page.getByText(computed).waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);

@@ -7,44 +7,51 @@ import type {
 } from '#services/optimizations/contract.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
-  unwrittenWords,
-  campsWords,
-  divergencesOf,
-  flawsTitle,
-  flawTexts,
+  computedSentences,
   headingWords,
   isAdvice,
-  minorityFlaws,
   missingTitle,
-  objectionTitle,
-  objectionWords,
-  optionFacts,
   openPoints,
+  optionFacts,
   optionsTitle,
-  replyWords,
-  seatName,
-  seatNames,
-  settledTitle,
-  sideWords,
-  stanceWord,
+  outcomeSentences,
+  saysMore,
   stepFacts,
   stepsTitle,
   tieBreakNote,
   tieBreakOption,
   tieBreakTitle,
-  verifiedWords,
-  voteWords,
   winnerWords,
 } from '#services/optimizations/reading/result-words.ts';
-import type { Names } from '#services/optimizations/reading/result-words.ts';
+import { seatName, seatNames } from '#services/optimizations/reading/words/names.ts';
+import type { Names } from '#services/optimizations/reading/words/names.ts';
+import { claimText } from '#services/optimizations/reading/texts.ts';
 import {
-  changingClaims,
-  changingWords,
+  changeWords,
   claimsNote,
   differentWords,
-  wouldChangeTitle,
 } from '#services/optimizations/refinement/words.ts';
-import { claimText } from '#services/optimizations/reading/texts.ts';
+import {
+  campsWords,
+  changingClaims,
+  divergencesOf,
+  firmWords,
+  flawsTitle,
+  headObjection,
+  minorityCount,
+  minorityFlaws,
+  minorityPosition,
+  minorityTitle,
+  minorityVotes,
+  noDivergences,
+  objectionTitle,
+  objectionWords,
+  replyWords,
+  settledTitle,
+  sideWords,
+  stanceWord,
+  wouldChangeTitle,
+} from '#services/optimizations/reading/words/doubts.ts';
 
 /**
  * The result of a run as Markdown, in the order of its page and with its claim ids. Everything that a
@@ -58,15 +65,15 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     bias === null ? '' : agreement(run, bias),
     part(
       `### ${optionsTitle}`,
-      result.options.map((option) => optionPart(run, option)),
+      result.options.map((option) => optionPart(run, result, option)),
     ),
-    tieBreak(result),
+    tieBreak(run, result),
     part(
       `### ${flawsTitle}`,
       result.flaws.map((flaw) =>
         [
           `- About the answer of ${name(run, flaw.about_seat)}`,
-          ...flawTexts(run, flaw).map(
+          ...flaw.texts.map(
             ({ seats, text }) =>
               `  - ${escapeMarkdown(seatNames(run.models, seats))}: ${escapeMarkdown(text)}`,
           ),
@@ -84,18 +91,22 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     ),
     list(
       `### ${wouldChangeTitle}`,
-      changingClaims(run.council).map(({ id, seats }) => {
+      changingClaims(run.council).map((claim) => {
+        const { id } = claim;
         const different = differentWords(run.council, id);
-        const words = changingWords(run.council, id, seats);
+        const words = changeWords(run.council, claim);
         const text = [claimText(run.council, id), different, words].filter(Boolean).join(' ');
         return bullet(text) + marks([id]);
       }),
       run.refines === null ? null : claimsNote,
     ),
-    ...result.sections.map((section) =>
-      part(
-        `### ${escapeMarkdown(section.heading)}`,
-        section.blocks.map((block) => escapeMarkdown(block.text) + marks(block.claim_ids)),
+    part(
+      '### Reasons',
+      result.sections.map((section) =>
+        part(
+          `#### ${escapeMarkdown(section.heading)}`,
+          section.blocks.map((block) => escapeMarkdown(block.text) + marks(block.claim_ids)),
+        ),
       ),
     ),
     ...(bias === null ? [] : doubts(run, result, bias)),
@@ -112,21 +123,17 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
 }
 
 function outcome(run: Optimization, result: RunResult): string[] {
-  const { objection, missing_facts: missing, decision, decision_option: option } = result;
-  const sentences = [
-    voteWords(run.council, result),
-    unwrittenWords(run, result),
-    verifiedWords(run, result),
-  ].filter((sentence) => sentence !== null);
-  const isAbout = isAdvice(result) || (result.heading === 'undecidable' && decision !== option);
+  const { missing_facts: missing, decision } = result;
+  const objection = headObjection(result);
+  const bold = `**${escapeMarkdown(decision)}**`;
   return [
-    isAdvice(result) ? `**${escapeMarkdown(decision)}**` : '',
-    escapeMarkdown(sentences.join(' ')),
+    isAdvice(result) ? bold : '',
+    ...outcomeSentences(run, result).map(escapeMarkdown),
     list(`### ${missingTitle}`, missing.map(bullet)),
-    isAbout && !isAdvice(result) ? `**${escapeMarkdown(decision)}**` : '',
-    objection === null || result.heading === 'no_majority'
+    saysMore(result) ? bold : '',
+    objection === null
       ? ''
-      : `> ${escapeMarkdown(`${objectionTitle(run.models, objection)}: ${objectionWords(run.council, objection)}`)}`,
+      : `> ${escapeMarkdown(`${objectionTitle(run.models, result.heading, objection)}: ${objectionWords(run.council, objection)}`)}`,
   ];
 }
 
@@ -136,32 +143,32 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
       ? ''
       : `${bias.agreement_score} of 100 (${bias.agreement_band ?? ''}).`;
   const sentences = [
-    score,
-    bias.agreement_note,
+    score === '' ? bias.agreement_note : score,
     'Agreement is not correctness.',
     winnerWords(run.council),
+    ...computedSentences(bias),
   ];
   return part('### Agreement', [
     escapeMarkdown(sentences.filter((sentence) => sentence !== null && sentence !== '').join(' ')),
   ]);
 }
 
-function optionPart({ council }: Optimization, option: OptionSide): string {
+function optionPart({ council }: Optimization, { flaws }: RunResult, option: OptionSide): string {
   return [
     `#### ${escapeMarkdown(option.text)}`,
-    optionFacts(council, option)
+    optionFacts(council, option, flaws)
       .map(({ title, text }) => bullet(`${title}: ${text}`))
       .join('\n'),
   ].join('\n\n');
 }
 
-function tieBreak(result: RunResult): string {
+function tieBreak({ council }: Optimization, result: RunResult): string {
   const option = tieBreakOption(result);
   if (option === null) return '';
   return part(`### ${tieBreakTitle}`, [
     `**${escapeMarkdown(result.decision)}**`,
-    escapeMarkdown(`The option: ${option}`),
-    tieBreakNote,
+    option === result.decision ? '' : escapeMarkdown(`The option: ${option}`),
+    escapeMarkdown(tieBreakNote(council, result)),
   ]);
 }
 
@@ -172,28 +179,29 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
       '### Consensus points',
       bias.consensus_points.map(({ claim_id: id, text }) => bullet(text) + marks([id])),
     ),
-    part('### Divergences', [
-      ...(bias.two_camps ? [campsWords] : []),
-      ...divergencesOf(bias).map((area) => divergence(run.models, area)),
-    ]),
+    part('### Divergences', divergences(run, bias)),
     report === null
       ? ''
-      : part('### Minority report', [
-          escapeMarkdown(`${seatName(run.models, report.seat)} disagrees: ${report.position}`),
-          ...minorityFlaws(result, report).map(({ seat, text }) =>
-            escapeMarkdown(
-              `Objection to the top answer, from ${seatName(run.models, seat)}: ${text}`,
-            ),
+      : part(`### ${minorityTitle}`, [
+          [minorityCount(report), '', ...minorityVotes(run.models, report).map(bullet)].join('\n'),
+          escapeMarkdown(minorityPosition(run.models, report, bias.disagreement_areas) ?? ''),
+          ...minorityFlaws(result, report).map((flaw) =>
+            escapeMarkdown(`${objectionTitle(run.models, result.heading, flaw)}: ${flaw.text}`),
           ),
         ]),
     list("### What's uncertain", openPoints(result, bias).map(bullet)),
   ];
 }
 
-function divergence(
-  names: Names,
-  { about, text, sides, settled_by: settled }: Disagreement,
-): string {
+function divergences({ council, models }: Optimization, bias: BiasAnalysis): string[] {
+  const camps = campsWords(council);
+  const areas = divergencesOf(bias).map((area) => divergence(models, area));
+  return [...(camps === null ? [] : [camps]), ...(areas.length === 0 ? [noDivergences] : areas)];
+}
+
+function divergence(names: Names, area: Disagreement): string {
+  const { about, text, sides, settled_by: settled } = area;
+  const firm = firmWords(names, area);
   return [
     `- **${escapeMarkdown(text)}**${about === 'decision' ? '' : marks([about])}`,
     ...sides.map((side) => {
@@ -201,6 +209,7 @@ function divergence(
       const words = `${stanceWord(side.stance)}: ${seatNames(names, side.seats)}. ${sideWords(names, about, side)}${quote}`;
       return `  - ${escapeMarkdown(words)}`;
     }),
+    ...(firm === null ? [] : [`  - ${escapeMarkdown(firm)}`]),
     ...(settled === null ? [] : [`  - ${escapeMarkdown(`${settledTitle}: ${settled}`)}`]),
   ].join('\n');
 }
@@ -215,7 +224,8 @@ const name = ({ models }: Optimization, seat: string): string =>
 const bullet = (text: string): string => `- ${escapeMarkdown(text)}`;
 
 function part(title: string, paragraphs: readonly string[]): string {
-  return paragraphs.length === 0 ? '' : [title, ...paragraphs].join('\n\n');
+  const filled = paragraphs.filter((text) => text !== '');
+  return filled.length === 0 ? '' : [title, ...filled].join('\n\n');
 }
 
 function list(title: string, lines: readonly string[], note: string | null = null): string {

@@ -7,13 +7,13 @@ import {
   changedClaimsWords,
   changedTitle,
   changedVotes,
-  changingClaims,
-  changingWords,
+  changeWords,
   claimsNote,
   differentWords,
   givenFacts,
   refinementTitle,
 } from '#services/optimizations/refinement/words.ts';
+import { changingClaims, changingWords } from '#services/optimizations/reading/words/doubts.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
@@ -84,20 +84,20 @@ export function WouldChange({
     <>
       <ClaimsNote view={council} />
       <ul className="divide-y divide-line border-y border-line">
-        {(all ? claims : claims.slice(0, shownAtOnce)).map(({ id, seats }) => (
+        {(all ? claims : claims.slice(0, shownAtOnce)).map((claim) => (
           <li
-            key={id}
+            key={claim.id}
             className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
           >
             <div className="max-w-prose min-w-0">
-              <p className="break-words">{claimText(council, id)}</p>
-              <Different view={council} id={id} />
-              <p className="text-sm text-ink-2">{changingWords(council, id, seats)}</p>
-              <Cites ids={[id]} />
+              <p className="break-words">{claimText(council, claim.id)}</p>
+              <Different view={council} id={claim.id} />
+              <p className="text-sm text-ink-2">{changeWords(council, claim)}</p>
+              <Cites ids={[claim.id]} />
             </div>
-            {onDifferent === null || differentWords(council, id) !== null ? null : (
-              <Button className="shrink-0 print:hidden" onClick={() => onDifferent(id)}>
-                This is different for me<span className="sr-only">: claim {id}</span>
+            {onDifferent === null || differentWords(council, claim.id) !== null ? null : (
+              <Button className="shrink-0 print:hidden" onClick={() => onDifferent(claim.id)}>
+                This is different for me<span className="sr-only">: claim {claim.id}</span>
               </Button>
             )}
           </li>

@@ -5,6 +5,7 @@ import { optimizationLimits, RefineRequest } from '#services/optimizations/contr
 import { laterRefinementPrice } from '#services/optimizations/refinement/price.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
+import { restingTitle } from '#services/optimizations/reading/words/doubts.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
@@ -62,6 +63,7 @@ function ComposerForm({
   const claim = useRunPart(runId, ({ view }) =>
     claimId === null ? null : claimText(view, claimId),
   );
+  const resting = useRunPart(runId, ({ view }) => restingTitle(view, claimId ?? ''));
   const balance = useQuery(balanceQuery).data;
   const [draft, setDraft] = useState<Draft>(
     () => draftOf(runId, claimId) ?? { kind: 'fact', text: '', sent: null },
@@ -120,7 +122,7 @@ function ComposerForm({
         <Kinds chosen={draft.kind} onChoose={(kind) => change({ kind })} />
       ) : (
         <p className="max-w-prose border-s-2 border-line-strong ps-3">
-          <span className="block text-sm text-ink-2">Claim {claimId}</span>
+          <span className="block text-sm text-ink-2">{resting}</span>
           {claim}
         </p>
       )}

@@ -8,7 +8,7 @@ import { latency, modelCost } from '#services/platform/numbers.ts';
 import { percent } from '#web/ui/text/figures.ts';
 import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
 import { seatDollars } from '#web/run/marks.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/optimizations/reading/words/names.ts';
 
 /** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({
