@@ -606,11 +606,15 @@ function otherVotes(
     }));
 }
 
-/** A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. */
+/**
+ * A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. In a
+ * refinement the reason comes first, because it is newer than the answer.
+ */
 function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minority']>): string {
   const ownAnswer = opinionOf(view, seat)?.recommendation.one_line ?? erased;
-  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
   const reason = decisionReason(view, seat);
+  if (reason !== null && isVotedAgain(view, seat, 'decision')) return reason;
+  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
   const option = optionText(view, optionId);
   return reason === null ? option : `${option}: ${reason}`;
 }
