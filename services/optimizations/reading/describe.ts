@@ -32,7 +32,7 @@ import {
   optionText,
   quoteOf,
 } from './texts.ts';
-import { answerCall, ballotOf } from './view.ts';
+import { answerCall, ballotOf, isVotedAgain } from './view.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
