@@ -13,7 +13,7 @@ import {
   givenFacts,
   refinementTitle,
 } from '#services/optimizations/refinement/words.ts';
-import { changingClaims, changingWords } from '#services/optimizations/reading/words/doubts.ts';
+import { changingClaims } from '#services/optimizations/reading/words/doubts.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
