@@ -650,6 +650,10 @@ const Side = v.object({
             '`reason`: what the seat wrote with its vote; `answer`: word for word from its answer',
           ),
         ),
+        earlier: v.pipe(
+          v.boolean(),
+          v.description('In a refinement: it was written before what is new was said'),
+        ),
       }),
     ),
     v.description('What one of these seats says about it; null when none gave a reason'),
@@ -659,6 +663,12 @@ const Disagreement = v.object({
   about: v.pipe(v.string(), v.description('`decision`, or the id of a claim')),
   text: v.string(),
   sides: v.array(Side),
+  firm: v.pipe(
+    v.array(v.object({ seat: v.string(), percent: v.number() })),
+    v.description(
+      'Seats of the minority that are so sure, 80 of 100 or more, that they alone make the claim disputed; else empty',
+    ),
+  ),
   settled_by: v.pipe(
     v.nullable(v.string()),
     v.description('In words, what would settle it; null when no reviewer said'),
@@ -730,6 +740,10 @@ export const BiasAnalysis = v.object({
     v.object({
       seat: v.string(),
       position: v.string(),
+      votes: v.pipe(
+        v.array(v.object({ option_id: v.string(), text: v.string(), seats: v.array(v.string()) })),
+        v.description('Every seat that voted for another option, by option, most votes first'),
+      ),
       against: v.array(v.string()),
       flaws: v.array(v.object({ seat: v.string(), text: v.string() })),
     }),
@@ -782,7 +796,10 @@ const Flaw = v.object({
   id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
   about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
   reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
-  texts: v.pipe(v.array(v.string()), v.description('What each of them wrote')),
+  texts: v.pipe(
+    v.array(v.object({ seats: v.array(v.string()), text: v.string() })),
+    v.description('What they wrote, each text once with all who wrote it; empty once erased'),
+  ),
   reply: v.pipe(
     v.nullable(v.string()),
     v.description('What the recommendation answers; null when none was written'),
@@ -864,9 +881,9 @@ export const RunResult = v.object({
   votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
   votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
   tie_break: v.pipe(
-    v.nullable(v.object({ option_id: OptionId, by: v.literal('order') })),
+    v.nullable(OptionId),
     v.description(
-      "Without a majority: the option to take if one must be taken today, by the reviewers' order of the answers",
+      "Without a majority: the option to take if one must be taken today. It is the one with most votes, by heads and by makers; of several, the first by the reviewers' order of the answers",
     ),
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),

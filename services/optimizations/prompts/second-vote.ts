@@ -5,7 +5,7 @@ import {
   optionText,
   reasonOf,
 } from '#services/optimizations/reading/texts.ts';
-import { ballotOf } from '#services/optimizations/reading/view.ts';
+import { ballotOf, givenOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { ReviewNotes, Stance, Vote } from '#services/optimizations/run/events.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
@@ -162,9 +162,8 @@ export function checkSecondVote(
 }
 
 /** What the person has said since the root, oldest first. */
-export function givenTo({ before, refines }: RunView): string[] {
-  const text = refines?.text ?? null;
-  return [...(before?.given ?? []), ...(text === null ? [] : [text])];
+export function givenTo(view: RunView): string[] {
+  return givenOf(view).map(({ text }) => text);
 }
 
 export function scrubFor({ state }: OpenRun): Scrub {

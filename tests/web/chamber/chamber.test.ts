@@ -20,7 +20,7 @@ import { balance, runServer, type RunServer } from '#tests/web/support/run-serve
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
-import { orderingWords } from '#web/run/words.ts';
+import { computedSentences } from '#services/optimizations/reading/result-words.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -218,7 +218,7 @@ describe('the chamber', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
-  it('a cancellation states its cost first, and the page is left once the ledger has the credits', async () => {
+  it('a cancellation states its cost first, and leads to the page of the run once the ledger has the credits', async () => {
     const script = started()
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
@@ -226,13 +226,17 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length - 2);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await dialog.getByText('Models are at work: 7 of 14 credits come back.').waitFor();
+    await dialog
+      .getByText('7 of 14 credits are returned, because models have been asked.')
+      .waitFor();
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel the run' }).click();
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
     server.publish(story.facts.length);
-    await page.waitForURL('**/dashboard');
-    await page.getByText('7 credits came back.').first().waitFor();
+    await page.waitForURL(`**/optimizations/${runId}`);
+    await page.getByText('7 credits returned.').first().waitFor();
+    await page.getByText('you cancelled the run before the models had reviewed').waitFor();
+    await page.getByRole('button', { name: 'Copy as Markdown' }).waitFor();
   });
 
   it('a run that could not be cancelled is shown to continue', async () => {
@@ -373,6 +377,7 @@ describe('the result', () => {
         'Next steps',
         'What would change this',
         'Reasons',
+        'Consensus points',
         'Divergences',
         "What's uncertain",
         'How this was reached',
@@ -382,10 +387,10 @@ describe('the result', () => {
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
       )
       .waitFor();
-    const bias = whole.copy().evolution.bias!;
-    await page.getByText(orderingWords(bias)).waitFor();
-    const other = { ordering: bias.ordering === 'kemeny' ? 'win_rate' : 'kemeny' } as const;
-    expect(await page.getByText(orderingWords(other)).count()).toBe(0);
+    const [computed = ''] = computedSentences(whole.copy().evolution.bias!).slice(-1);
+    expect(await page.getByText(computed).isVisible()).toBe(false);
+    await page.getByText('How this is computed').click();
+    await page.getByText(computed).waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);

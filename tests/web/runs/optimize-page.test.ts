@@ -32,6 +32,8 @@ function run(change: object = {}): Reply {
     progress: 0,
     agreement_score: null,
     confidence_score: null,
+    votes_for: null,
+    votes_total: null,
     cost: null,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: null, refunded: null, settlement: 'none' },

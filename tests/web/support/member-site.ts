@@ -99,6 +99,8 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     progress: 100,
     agreement_score: 82,
     confidence_score: null,
+    votes_for: null,
+    votes_total: null,
     cost: 0.021,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },

@@ -1,4 +1,4 @@
-import type { BiasAnalysis, SeatProgress } from '#services/optimizations/contract.ts';
+import type { SeatProgress } from '#services/optimizations/contract.ts';
 import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
@@ -36,13 +36,6 @@ export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> =
   excluded: 'warn',
   not_called: 'neutral',
 };
-
-/** What ordered the answers. */
-export function orderingWords({ ordering }: Pick<BiasAnalysis, 'ordering'>): string {
-  return ordering === 'kemeny'
-    ? 'The answers are in the order that contradicts the fewest comparisons.'
-    : 'Too few reviewers compared the same answers, so win rates order them.';
-}
 
 /** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
 export function strategyName(id: string): string {

@@ -31,8 +31,8 @@ const words = {
     said: 'What was said for and against it',
     same: 'This is the objection that was answered before, and the same holds here.',
     weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
-    kept: 'The decision stays as it was: after the second vote, the same option is first.',
-    moved: 'The decision is another one: after the second vote, this option is first.',
+    kept: 'This text is about the same option as the one before the second vote.',
+    moved: 'This text is about another option than the one before the second vote.',
   },
   // cspell:disable
   de: {
@@ -40,8 +40,8 @@ const words = {
     said: 'Was dafür und dagegen spricht',
     same: 'Das ist der Einwand, der schon beantwortet wurde, und hier gilt dasselbe.',
     weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
-    kept: 'Die Entscheidung bleibt: Nach der zweiten Abstimmung liegt dieselbe Option vorn.',
-    moved: 'Die Entscheidung ist eine andere: Nach der zweiten Abstimmung liegt diese Option vorn.',
+    kept: 'Dieser Text betrifft dieselbe Option wie der vor der zweiten Abstimmung.',
+    moved: 'Dieser Text betrifft eine andere Option als der vor der zweiten Abstimmung.',
   },
   // cspell:enable
 };

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Optimization } from '#services/optimizations/contract.ts';
+import { refinementTerms } from '#services/optimizations/refinement/price.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { write } from '#web/api/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
@@ -75,14 +76,7 @@ export function Cancel({
           </>
         }
       >
-        <p className="font-medium">{run.effect}</p>
-        {run.isDraft || run.price === 0 ? null : (
-          <ul className="list-disc space-y-1 ps-5 text-ink-2">
-            <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
-            <li>After that, half comes back: {creditsInWords(run.half)}.</li>
-            <li>Once the recommendation is being written, a run can no longer be cancelled.</li>
-          </ul>
-        )}
+        <p>{run.effect}</p>
         {failure === null ? null : (
           <Notice
             tone="bad"
@@ -99,14 +93,11 @@ export function Cancel({
 }
 
 function cancellingOf({ view }: RunState) {
-  const half = Math.ceil(view.price / 2);
   return {
-    price: view.price,
-    half,
     isDraft: view.stage === 'draft',
     ended: view.stage === 'closed',
     whyNot: whyNot(view),
-    effect: effectNow(view, half),
+    effect: effectNow(view),
     returned:
       view.conclusion?.outcome === 'cancelled' && view.settled
         ? view.startedAt === null
@@ -123,11 +114,12 @@ function whyNot(view: RunView): string | null {
   return view.stage === 'closed' ? 'The run has ended.' : null;
 }
 
-function effectNow(view: RunView, half: number): string {
+function effectNow(view: RunView): string {
   if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
   if (view.price === 0)
-    return 'Nothing was charged. A run includes one refinement, with 3 tries at most: this is one of them.';
+    return `Nothing was charged. It counts as one of the ${refinementTerms.tries} tries of the included refinement.`;
+  const half = Math.ceil(view.price / 2);
   return Object.values(view.calls).every(({ attempts }) => Object.keys(attempts).length === 0)
-    ? `No model was asked yet: all ${creditsInWords(view.price)} come back.`
-    : `Models are at work: ${half} of ${creditsInWords(view.price)} ${half === 1 ? 'comes' : 'come'} back.`;
+    ? `All ${creditsInWords(view.price)} are returned, because no model has been asked yet.`
+    : `${half} of ${creditsInWords(view.price)} ${half === 1 ? 'is' : 'are'} returned, because models have been asked.`;
 }

@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract.ts';
-import { Objections } from '#web/run/divergence.tsx';
-import { type Names, seatName } from '#services/optimizations/reading/result-words.ts';
+import { Minority } from '#web/run/divergence.tsx';
+import type { Names } from '#services/optimizations/reading/words/names.ts';
+import { minorityTitle } from '#services/optimizations/reading/words/doubts.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Panel } from './panel.tsx';
 
@@ -38,7 +39,12 @@ export function Insights({
               text: factor.text,
             }))}
           />
-          {bias.minority_report ? <Minority report={bias.minority_report} names={names} /> : null}
+          {bias.minority_report ? (
+            <div className="space-y-1 text-sm">
+              <h3 className="text-base font-semibold">{minorityTitle}</h3>
+              <Minority bias={bias} names={names} />
+            </div>
+          ) : null}
         </div>
       ) : (
         <p className="text-sm text-ink-2">
@@ -80,25 +86,6 @@ function Points({
           See all ({points.length})
         </Button>
       ) : null}
-    </div>
-  );
-}
-
-function Minority({
-  report,
-  names,
-}: {
-  report: NonNullable<BiasAnalysis['minority_report']>;
-  names: Names;
-}): ReactNode {
-  return (
-    <div className="space-y-1 text-sm">
-      <h3 className="text-base font-semibold">Minority report</h3>
-      <p>
-        <span className="font-medium">{seatName(names, report.seat)}: </span>
-        {report.position}
-      </p>
-      <Objections report={report} names={names} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { refinementPriceWords } from '#services/optimizations/refinement/price.ts';
 import { productName } from '#web/app/product.ts';
 import { Contact, Policy, type PolicySection } from './policy.tsx';
 
@@ -47,6 +48,7 @@ const sections: readonly PolicySection[] = [
           <strong>Credits never expire.</strong> Every purchase, charge and return is a line of your
           credit history, which you can read in your account, and the lines add up to your credits.
         </p>
+        <p>{refinementPriceWords()}</p>
         <p>
           Credits are bought in packages: some once, some as a plan that adds its credits every
           month and renews until you cancel it, which you can at any time. A cancelled plan lasts to

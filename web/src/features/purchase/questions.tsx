@@ -1,6 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router';
 import { ChevronDown } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { refinementPriceWords } from '#services/optimizations/refinement/price.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 
 /** How paying works. */
@@ -55,6 +56,9 @@ export function Questions(): ReactNode {
         <Question id="faq-undecided" asks="Do I pay for a run that does not decide?">
           A result that says “No majority” or “cannot be decided” is a result and is charged; the
           included refinement is there to add the missing fact.
+        </Question>
+        <Question id="faq-refinements" asks="What does a refinement cost?">
+          {refinementPriceWords()}
         </Question>
         <Question id="faq-refunds" asks="Can I get my money back?">
           Yes: unused credits of a purchase, for {paymentLimits.refundDays} days from it, at their

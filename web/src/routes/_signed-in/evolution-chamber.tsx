@@ -33,9 +33,9 @@ function WatchedRun({ id }: { id: string }): ReactNode {
       onCancelled={(returned) => {
         showToast('success', 'Run cancelled', {
           message:
-            returned === 0 ? 'Nothing was charged.' : `${creditsInWords(returned)} came back.`,
+            returned === 0 ? 'Nothing was charged.' : `${creditsInWords(returned)} returned.`,
         });
-        void navigate({ to: '/dashboard' });
+        void navigate({ to: '/optimizations/$id', params: { id } });
       }}
     />
   );

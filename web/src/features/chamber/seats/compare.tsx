@@ -4,10 +4,11 @@ import { claimText, opinionOf } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
 import { seatDollars } from '#web/run/marks.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/optimizations/reading/words/names.ts';
 
 /** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({

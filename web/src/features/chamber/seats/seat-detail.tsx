@@ -8,12 +8,14 @@ import { type AttemptView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { Answer } from '#web/run/answer.tsx';
-import { attemptsOf, type Mark, marksOf, seatDollars, tokensOf } from '#web/run/marks.ts';
+import { attemptsOf, type Mark, marksOf, seatDollars } from '#web/run/marks.ts';
+import { tokensOf } from '#services/optimizations/reading/costs.ts';
 import {
   rankWords,
   roleColours,
