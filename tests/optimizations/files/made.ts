@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { deflateSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 import type { Zippable } from 'fflate';
 
@@ -51,6 +52,29 @@ export function pdf(pages: readonly string[], trailer = ''): Buffer {
     ].join('\n'),
     'latin1',
   );
+}
+
+/** A PDF of few bytes that takes minutes: 200 pages share a million commands that write nothing. */
+export function endlessPdf(): Buffer {
+  const content = deflateSync(Buffer.alloc(4_000_000, 'q Q '));
+  const pages = Array.from({ length: 200 }, (_, index) => index + 4);
+  return Buffer.concat([
+    Buffer.from(
+      [
+        '%PDF-1.4',
+        '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
+        `2 0 obj<</Type/Pages/Kids[${pages.map((page) => `${page} 0 R`).join(' ')}]/Count 200>>endobj`,
+        ...pages.map(
+          (page) =>
+            `${page} 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 3 0 R/Resources<<>>>>endobj`,
+        ),
+        `3 0 obj<</Length ${content.length}/Filter/FlateDecode>>stream\n`,
+      ].join('\n'),
+      'latin1',
+    ),
+    content,
+    Buffer.from('\nendstream endobj\ntrailer<</Root 1 0 R>>', 'latin1'),
+  ]);
 }
 
 /** What a PDF with a password says in its trailer. */
