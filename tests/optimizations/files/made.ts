@@ -54,6 +54,7 @@ export function pdf(pages: readonly string[], trailer = ''): Buffer {
   );
 }
 
+// cspell:ignore Flate
 /** A PDF of few bytes that takes minutes: 200 pages share a million commands that write nothing. */
 export function endlessPdf(): Buffer {
   const content = deflateSync(Buffer.alloc(4_000_000, 'q Q '));

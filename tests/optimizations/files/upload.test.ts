@@ -274,7 +274,7 @@ describe('the queue of files', () => {
     const upload = fetch(url, { method: 'POST', body: raw, headers, signal: gone.signal });
     const left = await asked.promise;
     gone.abort();
-    await expect(upload).rejects.toThrow();
+    await expect(upload).rejects.toThrow('aborted');
     await expect.poll(() => left.aborted).toBe(true);
   });
 });
