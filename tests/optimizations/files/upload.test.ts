@@ -249,7 +249,7 @@ describe('the queue of files', () => {
   });
 
   test('an abandoned upload leaves the queue, whether it is read or waits', async () => {
-    const reader = createFileReader({ log, fileMs: 60_000 });
+    const reader = createFileReader({ log, fileMs: 600_000 });
     const gone = new AbortController();
     const abandoned = ['ann', 'ben'].map(async (userId) =>
       reader.read('pdf', endlessPdf(), { userId, signal: gone.signal }),
