@@ -229,6 +229,9 @@ export type Heading = (typeof headings)[number];
 /** The option of every ledger that says that the question cannot be decided from what was given. */
 export const undecidableOption = 'undecidable';
 
+/** Claims that a refinement votes on, at most. */
+export const refinedClaims = 10;
+
 /**
  * What a refinement needs of the run that it starts from, in ids and numbers: it is decided and counted
  * from its own events alone. The texts are read from the runs themselves.

@@ -12,7 +12,7 @@ const { open, site } = useMemberSite();
 
 const warning = 'Only the first 200 of 312 pages were read.';
 const read = (name: string, text: string, warnings: readonly string[] = []): Reply =>
-  ok({ name, text, characters: text.length, pages_read: null, warnings });
+  ok({ name, text, pages_read: null, warnings });
 
 /** The server's answers, by the name that the form sends. */
 const answers: Readonly<Record<string, Reply>> = {

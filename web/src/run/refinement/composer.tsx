@@ -140,8 +140,9 @@ function ComposerForm({
         />
       )}
       <p className="max-w-prose text-sm text-ink-2">
-        The same models vote again on the decision and at most 10 claims, and each sees the reasons
-        of both sides. Then the recommendation is written again. The first result stays as it is.
+        The same models vote again on the decision and at most {optimizationLimits.refinedClaims}{' '}
+        claims, and each sees the reasons of both sides. Then the recommendation is written again.
+        The first result stays as it is.
       </p>
       {price === null ? null : (
         <p>

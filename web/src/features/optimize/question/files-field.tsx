@@ -1,10 +1,10 @@
 import { FileText, Paperclip, X } from 'lucide-react';
 import { type DragEvent, type ReactNode, useId, useRef, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { charactersOf, optimizationLimits } from '#services/optimizations/contract.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { FieldError, TextArea } from '#web/ui/form/field.tsx';
-import { acceptedFiles, type AttachedText, charactersOf } from './files.ts';
+import { acceptedFiles, type AttachedText } from './files.ts';
 import type { ChangeFiles, Upload } from './use-uploads.ts';
 
 /** The files of the question: chosen or dropped, with the text that the models will read. */
