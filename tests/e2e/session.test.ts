@@ -154,7 +154,7 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
   await here.getByRole('button', { name: 'Start Optimization' }).click();
   await here.getByRole('button', { name: 'Start anyway' }).click();
   await here.waitForURL('**/evolution-chamber?id=opt_*');
-}, 60_000);
+});
 
 test('a user exports their data and deletes the account, and cannot sign in afterwards', async () => {
   const page = await (await newDevice()).newPage();
@@ -179,4 +179,4 @@ test('a user exports their data and deletes the account, and cannot sign in afte
   await page.waitForURL('**/login?redirect=*');
   await signIn(page, person);
   await page.getByText('Login failed', { exact: true }).waitFor();
-}, 60_000);
+});

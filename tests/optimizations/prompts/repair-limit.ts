@@ -6,11 +6,13 @@ export const repairLimitMs = 1000;
 /** In this file a repair takes as long as it needs, so that a busy machine makes no difference. */
 export function withoutRepairLimit(): void {
   const never = new AbortController().signal;
-  const { timeout } = AbortSignal;
+  const timeoutOf = AbortSignal.timeout.bind(AbortSignal);
+  let restore = (): void => undefined;
   beforeAll(() => {
-    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) =>
-      ms === repairLimitMs ? never : timeout.call(AbortSignal, ms),
-    );
+    const spied = vi
+      .spyOn(AbortSignal, 'timeout')
+      .mockImplementation((ms) => (ms === repairLimitMs ? never : timeoutOf(ms)));
+    restore = () => spied.mockRestore();
   });
-  afterAll(() => vi.mocked(AbortSignal.timeout).mockRestore());
+  afterAll(() => restore());
 }
