@@ -130,7 +130,7 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
   await signIn(here, application.demo);
   await here.waitForURL('**/dashboard');
   await here.goto(`${application.url}/optimization`);
-  await here.getByLabel(question).fill('Rent or buy the van?');
+  await here.getByLabel(question).fill('Rent or buy 2 vans?');
 
   const there = await (await newDevice()).newPage();
   await signIn(there, application.demo);
@@ -142,17 +142,16 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
     .waitFor();
 
   await here.getByText('Your session has ended').waitFor({ timeout: 30_000 });
-  await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
+  await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
   await here.getByRole('button', { name: 'Login', exact: true }).click();
   const dialog = here.getByRole('dialog', { name: 'Please sign in again' });
   await dialog.getByLabel('Password', { exact: true }).fill(application.demo.password);
   await dialog.getByRole('button', { name: 'Login', exact: true }).click();
   await expect.poll(() => here.getByText('Your session has ended').count(), patient).toBe(0);
   expect(new URL(here.url()).pathname).toBe('/optimization');
-  await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy the van?');
+  await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
   await here.getByRole('radio', { name: /^Fast/ }).check();
   await here.getByRole('button', { name: 'Start Optimization' }).click();
-  await here.getByRole('button', { name: 'Start anyway' }).click();
   await here.waitForURL('**/evolution-chamber?id=opt_*');
 });
 
