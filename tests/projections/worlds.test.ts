@@ -157,7 +157,7 @@ test('every read model takes in every event of runs that crash, are cancelled or
       world += 1;
       await bringThrough(apart(live({ seed }).log, world), randomOf(seed));
     }),
-    { numRuns: share(0.3) },
+    { numRuns: share(0.15) },
   );
   await expectEqualToRebuild();
 }, 300_000);
