@@ -1,3 +1,4 @@
+import { listed } from '#services/models/seating/words.ts';
 import type {
   BiasAnalysis,
   Disagreement,
@@ -25,12 +26,6 @@ export function seatName(names: Names, seat: string): string {
 
 export function seatNames(names: Names, seats: readonly string[]): string {
   return listed(seats.map((seat) => seatName(names, seat)));
-}
-
-/** "S1", "S1 and R2", "S1, R2 and I1". */
-export function listed(items: readonly string[]): string {
-  if (items.length < 2) return items[0] ?? '';
-  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }
 
 // ── the heading ─────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,5 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/models/seating/words.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 

@@ -134,7 +134,6 @@ describe('the optimization form', () => {
 
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
     await page.getByText('Not available. No model is available.').waitFor();
-    await page.getByText('Not in this version: Duels of the two best answers.').waitFor();
     await page.getByLabel('Allow simulated models').check();
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isEnabled()).toBe(true);
   });

@@ -4,7 +4,7 @@ import {
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/models/seating/words.ts';
 import { isOut, phases } from '#web/run/words.ts';
 
 /**

@@ -142,9 +142,6 @@ function StrategyCard({
             strategy.parallelExecution ? 'in parallel' : 'one after the other',
           ].join(' · ')}
         </span>
-        {strategy.not_in_this_version.length > 0 ? (
-          <span>Not in this version: {strategy.not_in_this_version.join(', ')}.</span>
-        ) : null}
       </span>
     </label>
   );

@@ -7,7 +7,7 @@ import { Dialog } from '#web/ui/dialog.tsx';
 import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
 import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
 import { seatDollars } from '#web/run/marks.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/models/seating/words.ts';
 
 /** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({
