@@ -79,6 +79,7 @@ const browser: Ban[] = [
       '!#services/optimizations/reading/result-words.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/optimizations/refinement/words.ts',
+      '!#services/models/seating/words.ts',
       '!#services/platform/numbers.ts',
     ],
     message:

@@ -183,7 +183,7 @@ describe('what the form sends', () => {
       [3, 'Each of the objectives may have at most 300 characters'],
     ]);
     expect(stillMissing({ ...filled, objectives }, null, checked)).toEqual([
-      'Correct the fields that are marked.',
+      'Please fix the highlighted fields.',
     ]);
   });
 

@@ -70,7 +70,7 @@ export function Cancel({
               disabled={run.whyNot !== null}
               onClick={() => void send()}
             >
-              {sent ? 'Cancelling...' : 'Cancel the run'}
+              {sent ? 'Cancelling...' : 'Cancel run'}
             </Button>
           </>
         }
@@ -78,9 +78,9 @@ export function Cancel({
         <p className="font-medium">{run.effect}</p>
         {run.isDraft || run.price === 0 ? null : (
           <ul className="list-disc space-y-1 ps-5 text-ink-2">
-            <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
-            <li>After that, half comes back: {creditsInWords(run.half)}.</li>
-            <li>Once the recommendation is being written, a run can no longer be cancelled.</li>
+            <li>Before the first model is called, you get all {creditsInWords(run.price)} back.</li>
+            <li>After that, you get half back: {creditsInWords(run.half)}.</li>
+            <li>Once the recommendation is being written, you can't cancel.</li>
           </ul>
         )}
         {failure === null ? null : (
@@ -118,16 +118,16 @@ function cancellingOf({ view }: RunState) {
 
 function whyNot(view: RunView): string | null {
   if (view.stage === 'synthesis')
-    return 'The recommendation is being written: the run can no longer be cancelled.';
+    return "The recommendation is being written, so it's too late to cancel.";
   if (view.stage === 'settling') return 'The run is finishing.';
   return view.stage === 'closed' ? 'The run has ended.' : null;
 }
 
 function effectNow(view: RunView, half: number): string {
-  if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
+  if (view.stage === 'draft') return "The run hasn't started. You weren't charged.";
   if (view.price === 0)
     return 'Nothing was charged. A run includes one refinement, with 3 tries at most: this is one of them.';
   return Object.values(view.calls).every(({ attempts }) => Object.keys(attempts).length === 0)
-    ? `No model was asked yet: all ${creditsInWords(view.price)} come back.`
-    : `Models are at work: ${half} of ${creditsInWords(view.price)} ${half === 1 ? 'comes' : 'come'} back.`;
+    ? `No model has been called yet. You'll get all ${creditsInWords(view.price)} back.`
+    : `Models are working. You'll get ${half} of ${creditsInWords(view.price)} back.`;
 }

@@ -34,7 +34,7 @@ const rowTitle = (row: Row): ReactNode => <span className="font-medium">{row.tit
 function Comparison({ runId, seats }: { runId: string; seats: readonly string[] }): ReactNode {
   const view = useRunPart(runId, (state) => state.view);
   const columns: Column<Row>[] = [
-    { id: 'what', title: 'What', cell: rowTitle },
+    { id: 'what', title: 'Topic', cell: rowTitle },
     ...seats.map((seat) => ({
       id: seat,
       title: `${seat} ${view.seats.find((one) => one.seat === seat)?.name ?? ''}`,
