@@ -95,7 +95,7 @@ function problemsOf(prepared: PreparedCase, run: SimulatedRun): string[] {
     ],
     [run.reviews.some(isSilentDissent), 'a seat disagrees without a reason'],
     [
-      unvotedOptions(prepared, run).some(({ minority }) => dissent.includes(minority.text)),
+      optionsWithoutVotes(prepared, run).some(({ minority }) => dissent.includes(minority.text)),
       'the draft speaks for an option without votes',
     ],
     [needlessSharing(prepared, run), 'two seats of a role share a claim that they need not share'],
@@ -113,7 +113,7 @@ function isSilentDissent({ votes, reasons }: SimulatedRun['reviews'][number]): b
   );
 }
 
-function unvotedOptions(prepared: PreparedCase, { ledger, reviews }: SimulatedRun) {
+function optionsWithoutVotes(prepared: PreparedCase, { ledger, reviews }: SimulatedRun) {
   const voted = new Set(
     reviews.map(({ decision }) => ledger.options.find(({ id }) => id === decision.optionId)?.text),
   );

@@ -320,7 +320,7 @@ describe('the purchases', () => {
     await expect
       .poll(() => says(6))
       .toContain("Refund failed We couldn't refund $0.50. 1 credit is back in your balance.");
-    await expect.poll(() => says(7)).toContain('disputed or was returned');
+    await expect.poll(() => says(7)).toContain('disputed, or returned');
     await expect.poll(() => says(8)).toContain('The 30-day refund window has ended.');
     const receipt = rows.nth(3).getByRole('link', { name: /^Receipt of Boost 20/ });
     await expect.poll(() => receipt.getAttribute('rel')).toBe('noopener noreferrer');
@@ -360,7 +360,7 @@ describe('the purchases', () => {
     await expect.poll(() => purchasesOf(page).getByText('Continue').count()).toBe(0);
     await forget.click();
     await page.getByText("Boost 20: Removed. You weren't charged.").waitFor();
-    await purchasesOf(page).getByText('What you buy will stand here').waitFor();
+    await purchasesOf(page).getByText('Your purchases will appear here').waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('purchases');
   });
 
@@ -441,7 +441,7 @@ describe('the purchases', () => {
     const dialog = page.getByRole('dialog');
     const confirm = dialog.getByRole('button', { name: 'Refund $6.00' });
     await confirm.click();
-    await dialog.getByText(/It is not known whether the request arrived/).waitFor();
+    await dialog.getByText(/We don't know if your request arrived/).waitFor();
     await confirm.click();
     await dialog.getByText('By now 3 credits are unused.').waitFor();
     await dialog.getByText('Nothing was refunded.').waitFor();
@@ -487,7 +487,7 @@ describe('a monthly statement', () => {
 
   it('the page says when there is no statement yet, and when an address names no month', async () => {
     const page = await open('/credits/statements');
-    await page.getByText(/Every month in which you receive/).waitFor();
+    await page.getByText(/for every month in which you receive/).waitFor();
     expect(await violations(page)).toEqual([]);
     const other = await open('/credits/statements/2026-13');
     await other.getByRole('heading', { name: 'That page does not exist' }).waitFor();
