@@ -453,7 +453,7 @@ function TypeField({
   const hint =
     fields.chosenType === null
       ? suggested === null
-        ? 'Tells the models what to weigh first.'
+        ? 'Says what the models should weigh first.'
         : "Suggested from your question. Change it if it's wrong."
       : suggested === null || suggested === fields.chosenType
         ? 'You chose this.'
