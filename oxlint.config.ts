@@ -81,6 +81,7 @@ const browser: Ban[] = [
       '!#services/optimizations/reading/words/*.ts',
       '!#services/optimizations/reading/simulated.ts',
       '!#services/optimizations/refinement/{price,words}.ts',
+      '!#services/models/seating/words.ts',
       '!#services/platform/numbers.ts',
     ],
     message:

@@ -329,6 +329,7 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  at_most_seconds: v.pipe(v.number(), v.description('Seconds after which a run is ended')),
   duration: v.pipe(
     v.nullable(
       v.object({
@@ -528,10 +529,6 @@ export const Strategy = v.object({
     v.description('Credits that are held when a run starts; no more is charged'),
   ),
   ...PanelEntries,
-  not_in_this_version: v.pipe(
-    v.array(v.string()),
-    v.description('What this strategy names but this version does not do'),
-  ),
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
 export const StrategiesReply = v.object({

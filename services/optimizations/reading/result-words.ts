@@ -1,3 +1,4 @@
+import { listed } from '#services/models/seating/words.ts';
 import type {
   BiasAnalysis,
   Flaw,

@@ -3,7 +3,8 @@ import { claimText, optionText } from '#services/optimizations/reading/texts.ts'
 import { ballotOf, givenOf, isVotedAgain } from '#services/optimizations/reading/view.ts';
 import { changingWords } from '#services/optimizations/reading/words/doubts.ts';
 import type { ChangingClaim } from '#services/optimizations/reading/words/doubts.ts';
-import { listed, seatNames } from '#services/optimizations/reading/words/names.ts';
+import { listed } from '#services/models/seating/words.ts';
+import { seatNames } from '#services/optimizations/reading/words/names.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Ballot } from '#services/optimizations/run/events.ts';
 

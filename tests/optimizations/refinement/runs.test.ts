@@ -199,6 +199,25 @@ describe('an included refinement', () => {
     );
   });
 
+  test('each seat reads its own reasons, and of a file what claims quote', async () => {
+    const claim = decisiveClaim();
+    const text = root.council.ledger?.claims[claim]?.text ?? '';
+    root = await council.ask(person, {
+      ...question,
+      files: [{ name: 'plan.txt', text: `From the plan of March: ${text}` }],
+    });
+    asks.length = 0;
+    await refined({ changed_fact: fact, claim_id: claim });
+    const shown = asks
+      .filter(({ schemaName }) => schemaName === 'second_vote')
+      .map(({ prompt }) => readMaterial(prompt));
+    expect(shown.length).toBeGreaterThan(0);
+    for (const material of shown) {
+      expect(material.block('file')).toContain(text);
+      expect(material.rows('own votes').at(-1)?.[2]).toMatch(/.{20}/);
+    }
+  });
+
   test('three tries are included, and the fourth refinement is paid for', async () => {
     const before = await creditEvents();
     for (const model of modelsOf(root).slice(0, 3)) personas[model] = 'dead';

@@ -132,7 +132,7 @@ describe('the chamber', () => {
       text: 'Begin **small** <img src=x onerror=alert(1)>',
       progress: 50,
     });
-    const card = page.getByRole('listitem').filter({ hasText: 'Writing its answer' });
+    const card = page.getByRole('listitem').filter({ hasText: 'Writing an answer' });
     await card.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
     await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('20');
   });
@@ -213,7 +213,7 @@ describe('the chamber', () => {
   it('a run in synthesis offers no cancellation', async () => {
     const { page } = await watch(whole, untilSynthesis);
     await page
-      .getByText('The recommendation is being written: the run can no longer be cancelled.')
+      .getByText("The recommendation is being written, so it's too late to cancel.")
       .waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
@@ -226,15 +226,13 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length - 2);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await dialog
-      .getByText('7 of 14 credits are returned, because models have been asked.')
-      .waitFor();
+    await dialog.getByText("Models are working. You'll get 7 of 14 credits back.").waitFor();
     expect(await violations(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.getByRole('button', { name: 'Cancel run' }).click();
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
     server.publish(story.facts.length);
     await page.waitForURL(`**/optimizations/${runId}`);
-    await page.getByText('7 credits returned.').first().waitFor();
+    await page.getByText('7 credits returned to your balance.').first().waitFor();
     await page.getByText('you cancelled the run before the models had reviewed').waitFor();
     await page.getByRole('button', { name: 'Copy as Markdown' }).waitFor();
   });
@@ -244,7 +242,7 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length);
     server.answerCommands(problem(409, 'too-late', 'The recommendation is being written.'));
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByText('Failed to cancel optimization').first().waitFor();
     await page.getByText('The run continues.').waitFor();
   });
@@ -481,7 +479,7 @@ describe('the result', () => {
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
-    await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
+    await page.getByText('7 of 14 credits charged, 7 returned.').waitFor();
     await page.getByText('1 of 7 models had answered.').waitFor();
     await page.getByText('S1 would begin small.').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
@@ -490,7 +488,7 @@ describe('the result', () => {
   it('the page of a failed run says why, what it cost, and offers a retry', async () => {
     const failed = started().died(opinionsOf(['S1', 'S2', 'S3', 'R1', 'R2', 'I1', 'I2']));
     const { page } = await read(storyOf(failed.given(settled(0, 0))));
-    await page.getByText('Nothing was charged: all 14 credits came back.').waitFor();
+    await page.getByText("You weren't charged. All 14 credits were returned.").waitFor();
     const retry = page.getByRole('link', { name: 'Retry' });
     await expect.poll(() => retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
   });

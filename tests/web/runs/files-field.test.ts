@@ -101,7 +101,7 @@ describe('the files of a question', () => {
     const page = await openForm();
     await add(page, 'long.txt', 'plan.pdf', 'scan.pdf', 'costs.csv', 'costs.csv', 'plan.pdf');
     await expect.poll(() => rows(page).count()).toBe(6);
-    await expect.poll(() => rows(page).last().innerText()).toContain('At most 5 files');
+    await expect.poll(() => rows(page).last().innerText()).toContain('Up to 5 files');
     await page.getByText('This file has no text').waitFor();
     await page.getByRole('button', { name: 'Remove scan.pdf' }).click();
     await page.getByText('The files may have at most 40,000 characters together').waitFor();

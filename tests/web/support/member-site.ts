@@ -142,6 +142,7 @@ const panel = {
     },
   ],
   typical_seconds: 30,
+  at_most_seconds: 960,
   duration: { p50: 28, p90: 41, runs: 20 },
   available: true,
   unavailable: null,
@@ -172,7 +173,6 @@ function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strateg
     recommended: id === 'balanced',
     credits: 14,
     ...panel,
-    not_in_this_version: [],
     ...change,
   };
 }
@@ -182,7 +182,6 @@ export const strategies = [
   strategyOf('balanced'),
   strategyOf('ultra', {
     credits: 104,
-    not_in_this_version: ['Duels of the two best answers'],
     available: false,
     unavailable: 'No model is available.',
     missing: ['GPT-6 Astra'],

@@ -5,7 +5,8 @@ import type {
   Objection,
   RunResult,
 } from '#services/optimizations/contract.ts';
-import { listed, seatName, seatNames } from './names.ts';
+import { listed } from '#services/models/seating/words.ts';
+import { seatName, seatNames } from './names.ts';
 import type { Names } from './names.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';

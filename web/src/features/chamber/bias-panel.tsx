@@ -63,7 +63,7 @@ function Analysis({
       <p className="text-sm text-ink-2">
         {isRefinement
           ? 'Measured once the models have voted again.'
-          : 'Measured once the models have reviewed each other, blindly.'}
+          : 'Measured once the models have reviewed each other blind.'}
       </p>
     );
   }

@@ -71,7 +71,7 @@ export function Cancel({
               disabled={run.whyNot !== null}
               onClick={() => void send()}
             >
-              {sent ? 'Cancelling...' : 'Cancel the run'}
+              {sent ? 'Cancelling...' : 'Cancel run'}
             </Button>
           </>
         }
@@ -109,17 +109,17 @@ function cancellingOf({ view }: RunState) {
 
 function whyNot(view: RunView): string | null {
   if (view.stage === 'synthesis')
-    return 'The recommendation is being written: the run can no longer be cancelled.';
+    return "The recommendation is being written, so it's too late to cancel.";
   if (view.stage === 'settling') return 'The run is finishing.';
   return view.stage === 'closed' ? 'The run has ended.' : null;
 }
 
 function effectNow(view: RunView): string {
-  if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
+  if (view.stage === 'draft') return "The run hasn't started. You weren't charged.";
   if (view.price === 0)
     return `Nothing was charged. It counts as one of the ${refinementTerms.tries} tries of the included refinement.`;
   const half = Math.ceil(view.price / 2);
   return Object.values(view.calls).every(({ attempts }) => Object.keys(attempts).length === 0)
-    ? `All ${creditsInWords(view.price)} are returned, because no model has been asked yet.`
-    : `${half} of ${creditsInWords(view.price)} ${half === 1 ? 'is' : 'are'} returned, because models have been asked.`;
+    ? `No model has been called yet. You'll get all ${creditsInWords(view.price)} back.`
+    : `Models are working. You'll get ${half} of ${creditsInWords(view.price)} back.`;
 }

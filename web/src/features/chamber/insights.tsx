@@ -25,7 +25,7 @@ export function Insights({
         <div className="space-y-4">
           <Points
             title="Consensus points"
-            none="None: no claim has a large enough majority."
+            none="None yet: no claim has a large enough majority."
             points={bias.consensus_points.map((point) => ({
               key: point.claim_id,
               text: point.text,
@@ -33,7 +33,7 @@ export function Insights({
           />
           <Points
             title="Uncertainty factors"
-            none="None were named by two models or more."
+            none="None were raised by two or more models."
             points={bias.uncertainty_factors.map((factor) => ({
               key: `${factor.kind} ${factor.text}`,
               text: factor.text,

@@ -42,7 +42,7 @@ function creditWords({ price, charged, refunded, settlement }: Credits): string 
   if (charged !== null) {
     const back = refunded ?? 0;
     return back > 0
-      ? `${charged} of ${creditsInWords(price)} charged, ${back} came back`
+      ? `${charged} of ${creditsInWords(price)} charged, ${back} returned`
       : `${creditsInWords(charged)} charged`;
   }
   return settlement === 'none' ? creditsInWords(price) : `${creditsInWords(price)} reserved`;

@@ -62,7 +62,9 @@ export function StartNote({
   return (
     <>
       {sentence === null ? null : <p>{sentence}</p>}
-      <p className="max-lg:hidden">Ctrl or ⌘ with Enter starts from anywhere in the form.</p>
+      <p className="max-lg:hidden">
+        Press Ctrl+Enter (⌘+Enter on a Mac) anywhere in the form to start.
+      </p>
     </>
   );
 }

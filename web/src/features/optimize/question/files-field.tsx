@@ -110,7 +110,7 @@ export function FilesField({
             aria-disabled={isFull || undefined}
             aria-describedby={error === undefined ? undefined : errorId}
             onClick={() => {
-              if (isFull) announce(`At most ${optimizationLimits.files} files`);
+              if (isFull) announce(`Up to ${optimizationLimits.files} files`);
               else input.current?.click();
             }}
           >
@@ -118,7 +118,7 @@ export function FilesField({
             Add files
           </Button>
           <span className="text-sm text-ink-2">
-            {isFull ? `At most ${optimizationLimits.files} files` : 'or drop them here'}
+            {isFull ? `Up to ${optimizationLimits.files} files` : 'or drop them here'}
           </span>
           <input
             ref={input}

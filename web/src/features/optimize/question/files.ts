@@ -32,7 +32,7 @@ export async function readFileText(file: File, signal: AbortSignal): Promise<Rea
 
 /** Why the file is not worth sending; null when it is. */
 export function refusalOf({ size }: Pick<File, 'size'>, isFull: boolean): string | null {
-  if (isFull) return `At most ${optimizationLimits.files} files`;
+  if (isFull) return `Up to ${optimizationLimits.files} files`;
   return size > optimizationLimits.fileBytes ? fileTooLarge : null;
 }
 
