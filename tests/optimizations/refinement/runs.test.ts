@@ -150,7 +150,7 @@ describe('an included refinement', () => {
     });
     expect(run.refines?.claim_ids[0]).toBe(claim);
     expect(run.refines?.claim_ids.length).toBeLessThanOrEqual(10);
-    expect(run.result?.changed).toMatch(/^This text is about /);
+    expect(run.result?.changed).toMatch(/^This text is about (the same|another) option /);
     expect(run.result?.heading).not.toBe('best_single_answer');
     expect(run.models.map(({ status }) => status)).toEqual(root.models.map(() => 'completed'));
     expect(run.models.map(({ rank }) => rank)).toEqual(root.models.map(({ rank }) => rank));
@@ -197,25 +197,6 @@ describe('an included refinement', () => {
     expect(drafts.map(({ prompt }) => readMaterial(prompt).block('earlier decision'))).toEqual(
       drafts.map(() => root.result?.decision),
     );
-  });
-
-  test('each seat reads its own reasons, and of a file what claims quote', async () => {
-    const claim = decisiveClaim();
-    const text = root.council.ledger?.claims[claim]?.text ?? '';
-    root = await council.ask(person, {
-      ...question,
-      files: [{ name: 'plan.txt', text: `From the plan of March: ${text}` }],
-    });
-    asks.length = 0;
-    await refined({ changed_fact: fact, claim_id: claim });
-    const shown = asks
-      .filter(({ schemaName }) => schemaName === 'second_vote')
-      .map(({ prompt }) => readMaterial(prompt));
-    expect(shown.length).toBeGreaterThan(0);
-    for (const material of shown) {
-      expect(material.block('file')).toContain(text);
-      expect(material.rows('own votes').at(-1)?.[2]).toMatch(/.{20}/);
-    }
   });
 
   test('three tries are included, and the fourth refinement is paid for', async () => {
