@@ -130,7 +130,7 @@ export function flawsOf(
     .map((flaw, index) => ({ id: `f${index + 1}`, ...flaw }));
 }
 
-const fewestReviewers = 2;
+export const fewestReviewers = 2;
 
 /** The option that a recommendation is written for; null without a vote. */
 export function votedOption({ verdict, decision }: Scores): string | null {

@@ -143,8 +143,12 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
 // ── objections and divergences ──────────────────────────────────────────────────────────────────
 
 /** "Strongest objection, by GPT-6.1 Terra (S1)". */
-export function objectionTitle(names: Names, { seat }: { seat: string }): string {
-  return `Strongest objection, by ${seatName(names, seat)}`;
+export function objectionTitle(
+  names: Names,
+  { seat, voted_for_since: isBefore }: Pick<Objection, 'seat' | 'voted_for_since'>,
+): string {
+  const title = isBefore ? 'Strongest objection before the second vote' : 'Strongest objection';
+  return `${title}, by ${seatName(names, seat)}`;
 }
 
 /** What it says, after the claim that it is about. */
@@ -166,8 +170,13 @@ export function flawTexts(
   return [...authors].map(([text, seats]) => ({ seats, text }));
 }
 
-export function replyWords({ reply }: Flaw): string {
-  return reply === null ? 'No answer was written.' : `The answer: ${reply}`;
+export function replyWords({ reply, voted_for_since: since }: Flaw): string {
+  const before =
+    since.length === 0
+      ? null
+      : `Raised before the second vote, in which ${listed(since)} chose this option.`;
+  if (reply === null) return before ?? 'No answer was written.';
+  return [...(before === null ? [] : [before]), `The answer: ${reply}`].join(' ');
 }
 
 export const campsWords = 'The models split into two camps.';

@@ -158,7 +158,7 @@ describe('the price of a refinement', () => {
       { kind: 'release' },
     ],
   ])('a paid refinement %s', (_, end, settlement) => {
-    const done = end(voting({ included: false }, { price: 10 }));
+    const done = end(voting({}, { price: 10 }));
     expect(conclusionOf(done).settlement).toEqual(settlement);
   });
 });

@@ -122,7 +122,7 @@ describe('an included refinement', () => {
   beforeEach(asked);
 
   test('an included refinement votes again with the fact, says what changed and costs nothing', async () => {
-    expect(root.refinable).toEqual({ allowed: true, reason: null, price: 0, included_left: 1 });
+    expect(root.refinable).toEqual({ allowed: true, reason: null, price: 0, running_id: null });
     const before = await creditEvents();
     const claim = decisiveClaim();
     const run = await refined({ changed_fact: fact, claim_id: claim });
@@ -139,14 +139,13 @@ describe('an included refinement', () => {
         root_id: root.id,
         previous_id: root.id,
         number: 1,
-        included: true,
         about: 'fact',
         text: fact,
         claim_id: claim,
         given_before: [],
         decision_before: root.result?.decision,
       },
-      refinable: { allowed: true, price: 2, included_left: 0 },
+      refinable: { allowed: true, price: 2 },
     });
     expect(run.refines?.claim_ids[0]).toBe(claim);
     expect(run.refines?.claim_ids.length).toBeLessThanOrEqual(10);
@@ -165,7 +164,7 @@ describe('an included refinement', () => {
       refinable: null,
     });
     expect(refinements.map(({ id }) => id)).toEqual([run.id]);
-    expect(refinable).toMatchObject({ allowed: true, price: 2, included_left: 0 });
+    expect(refinable).toMatchObject({ allowed: true, price: 2 });
   });
 
   test('each seat reads what is new, its own votes and a few reasons, but no answer, no name and no count', async () => {
@@ -222,10 +221,10 @@ describe('an included refinement', () => {
     expect(await refined()).toMatchObject({ status: 'failed', refinement_number: 3 });
     expect(await creditEvents()).toBe(before);
     for (const model of modelsOf(root)) delete personas[model];
-    expect((await read(root.id)).refinable).toMatchObject({ price: 2, included_left: 0 });
+    expect((await read(root.id)).refinable).toMatchObject({ price: 2 });
     expect(await refined()).toMatchObject({
       status: 'completed',
-      refines: { number: 4, included: false, previous_id: root.id },
+      refines: { number: 4, previous_id: root.id },
       credits: { price: 2, charged: 2, refunded: 0 },
     });
   });
@@ -244,7 +243,6 @@ describe('a paid refinement', () => {
         root_id: root.id,
         previous_id: first.id,
         number: 2,
-        included: false,
         given_before: [fact],
         decision_before: first.result?.decision,
       },
@@ -359,7 +357,7 @@ describe('a call that begins a refinement', () => {
     };
     const command = {
       type: 'Create' as const,
-      data: { ...data, price: 2, refines: { ...refines!, number: 2, included: false } },
+      data: { ...data, price: 2, refines: { ...refines!, number: 2 } },
     };
     await council.core.bus.execute(
       optimization,

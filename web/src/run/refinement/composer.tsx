@@ -229,7 +229,7 @@ function groundOf({ view }: RunState) {
     reason: refinable?.reason ?? null,
     /** In credits; null until it is known. */
     price: refinable?.price ?? null,
-    underway: view.refinements.find(({ status }) => status === 'processing')?.id ?? null,
+    underway: refinable?.running_id ?? null,
   };
 }
 
