@@ -106,6 +106,11 @@ describe('what keeps a run from being refined', () => {
     ],
     ['nothing, when it is the root of a refinement', { refinements: newer }, null],
     ['twenty refinements', { refinements: Array(20).fill(ended('completed')) }, '20 times'],
+    [
+      'nothing, after twenty that never started',
+      { refinements: Array(20).fill(ended('cancelled', { started_at: null })) },
+      null,
+    ],
     ['nothing, with enough models', { offered: 5 }, null],
     ['too few models', { offered: 4 }, 'Only 4 of its 7 models'],
     ['a writer that is gone', { writers: false }, 'writes or checks'],
