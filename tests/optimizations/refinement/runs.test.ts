@@ -75,9 +75,9 @@ beforeAll(async () => {
       },
       bus: {
         ...bus,
-        execute: async (decider, asked, patience) => {
-          if (isHide(asked.command)) await once('hide');
-          return bus.execute(decider, asked, patience);
+        execute: async (decider, given, patience) => {
+          if (isHide(given.command)) await once('hide');
+          return bus.execute(decider, given, patience);
         },
       },
       registry: {
@@ -493,15 +493,14 @@ describe('what a refinement says of the votes before it', () => {
     const options = Object.entries(root.council.ledger!.options);
     const [option] = options.find(([, { seats }]) => seats.includes(flaw!.about_seat))!;
     expect(flaw?.voted_for_since).toEqual([]);
-    rewrite = (schema, reply) =>
-      schema === 'second_vote'
-        ? {
-            votes: [],
-            decision_vote: { option_id: option, reason: 'The new fact settles it.' },
-          }
-        : schema === 'draft'
-          ? { ...JSON.parse(reply), flaw_replies: [] }
-          : JSON.parse(reply);
+    rewrite = (schema, reply) => {
+      const written = JSON.parse(reply) as object;
+      if (schema === 'draft') return { ...written, flaw_replies: [] };
+      const reason = 'The new fact settles it.';
+      return schema === 'second_vote'
+        ? { votes: [], decision_vote: { option_id: option, reason } }
+        : written;
+    };
     asks.length = 0;
     const run = await refined({ changed_fact: 'The objection no longer holds.' });
     rewrite = null;
