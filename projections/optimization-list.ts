@@ -240,8 +240,8 @@ export type RunRow = {
   version: number;
 };
 
-/** `refinements`: how many it has. */
-export type RootRow = RunRow & { refinements: number };
+/** `refinements`: how many it has; `open_refinement`: the id of the one that has not ended. */
+export type RootRow = RunRow & { refinements: number; open_refinement: string | null };
 
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
   price::float8, captured::float8, refunded::float8, agreement_score, decision_share,
@@ -249,8 +249,11 @@ const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, str
   ended_at, root_id, refinement, version::float8`;
 
 /** Of a row `listed`. */
-const refinementCount = `(select count(*)::integer from optimization_list one
-  where one.root_id = listed.run_id) as refinements`;
+const refinementColumns = `(select count(*)::integer from optimization_list one
+  where one.root_id = listed.run_id) as refinements,
+  (select one.run_id from optimization_list one
+  where one.root_id = listed.run_id and one.status in ('pending', 'processing')
+  order by one.refinement desc limit 1) as open_refinement`;
 
 /** Filters a user's runs; null means no filter. */
 export type RunChoice = {
@@ -283,7 +286,7 @@ export async function readRunPage(
     `with listed as (
        select *, (count(*) over ())::integer as total from optimization_list
        where ${chosen} order by ${orders[sort]} offset $4 limit $5)
-     select ${rowColumns}, total, ${refinementCount} from listed order by ${orders[sort]}`,
+     select ${rowColumns}, total, ${refinementColumns} from listed order by ${orders[sort]}`,
     [userId, status, strategy, offset, limit],
   );
   const first = rows[0];
@@ -304,7 +307,7 @@ export async function newestRuns(
   const { rows } = await client.query<RootRow>(
     `with listed as (
        select * from optimization_list where ${chosen} order by ${orders.newest} limit $4)
-     select ${rowColumns}, ${refinementCount} from listed order by ${orders[sort]}`,
+     select ${rowColumns}, ${refinementColumns} from listed order by ${orders[sort]}`,
     [userId, status, strategy, most],
   );
   return rows;
@@ -328,6 +331,17 @@ export async function readChain(
 export async function ownerOfRun(client: Queryable, runId: string): Promise<string | null> {
   const { rows } = await client.query<{ user_id: string }>(
     'select user_id from optimization_list where run_id = $1',
+    [runId],
+  );
+  return rows[0]?.user_id ?? null;
+}
+
+/** The same, and null for a run that is hidden, or whose root is. */
+export async function ownerOfShownRun(client: Queryable, runId: string): Promise<string | null> {
+  const { rows } = await client.query<{ user_id: string }>(
+    `select user_id from optimization_list run
+     where run_id = $1 and not hidden and not exists (
+       select from optimization_list root where root.run_id = run.root_id and root.hidden)`,
     [runId],
   );
   return rows[0]?.user_id ?? null;

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type * as v from 'valibot';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
-import { readChain } from '#projections/optimization-list.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
@@ -20,7 +19,7 @@ import {
 import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
-import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
+import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
@@ -87,10 +86,8 @@ const refine: CliCommand = {
       say('There is no run with this id');
       return 1;
     }
-    const { userId, refines } = state;
-    const rootId = refines?.root ?? runId;
-    const chain = await readChain(database.pool, rootId);
-    const id = refinementId(rootId, (chain?.refinements.length ?? 0) + 1);
+    const { userId } = state;
+    const id = await nextRefinementId(database.pool, runId, state);
     const person = await findUser(database.pool, userId);
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');

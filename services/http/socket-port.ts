@@ -8,7 +8,7 @@ import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { withTicks } from '#services/optimizations/reading/next-steps.ts';
 import { cancelRun } from '#services/optimizations/commands.ts';
-import { withChain } from '#services/optimizations/refinement/ground.ts';
+import { withRefinements } from '#services/optimizations/refinement/facts.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
@@ -42,7 +42,7 @@ export function createSocketPort(
       if (run === null || run.view.hidden) return null;
       const view = await withProgress(pool, run.view);
       if (run.state.stage === 'none') return null;
-      const shown = await withChain(core, run.state.userId, view);
+      const shown = await withRefinements(core, run.state.userId, view);
       return withTicks(pool, describeRun(shown, clock()));
     },
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),

@@ -628,6 +628,10 @@ export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 export const ListedRun = v.object({
   ...OptimizationSummary.entries,
   refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+  running_refinement_id: v.pipe(
+    v.nullable(RunId),
+    v.description('Its refinement in progress; null without one'),
+  ),
 });
 export type ListedRun = v.InferOutput<typeof ListedRun>;
 
@@ -805,6 +809,12 @@ const Flaw = v.object({
     v.nullable(v.string()),
     v.description('What the recommendation answers; null when none was written'),
   ),
+  voted_for_since: v.pipe(
+    v.array(v.string()),
+    v.description(
+      'The reviewers that have voted for the option of this answer since, in a refinement; the recommendation answers a flaw while two others raise it',
+    ),
+  ),
 });
 export type Flaw = v.InferOutput<typeof Flaw>;
 
@@ -832,6 +842,10 @@ const Objection = v.object({
   claim_id: v.pipe(
     v.nullable(ClaimId),
     v.description('The claim that it is about; null when it is about a whole answer'),
+  ),
+  voted_for_since: v.pipe(
+    v.boolean(),
+    v.description('Its author has voted for the option since, in a refinement'),
   ),
 });
 export type Objection = v.InferOutput<typeof Objection>;
@@ -968,7 +982,6 @@ const Refinement = v.object({
   root_id: v.pipe(RunId, v.description('The run that is no refinement')),
   previous_id: v.pipe(RunId, v.description('The run whose result it starts from')),
   number: v.pipe(v.number(), v.description('From 1 among the refinements of the root')),
-  included: v.pipe(v.boolean(), v.description("The root's price covers it")),
   about: v.pipe(
     v.picklist(['instruction', 'fact', 'contested']),
     v.description('What it was asked with; `contested`: nothing new, a second vote alone'),

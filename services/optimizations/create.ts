@@ -112,10 +112,7 @@ export async function createCommand(
   const { catalogue, sandboxSeed } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
   const { challenge, context, objectives, constraints, files } = request;
-  const written: Written = {
-    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
-    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
-  };
+  const written = writtenOf(request);
   const panelOf = await panelsOf(dependencies);
   const panel = panelOf({
     strategy,
@@ -179,6 +176,23 @@ export async function createCommand(
   };
 }
 
+/** How long a question and its files are. */
+export function writtenOf({
+  challenge,
+  context,
+  objectives,
+  constraints,
+  files,
+}: Pick<
+  CreateOptimizationRequest,
+  'challenge' | 'context' | 'objectives' | 'constraints' | 'files'
+>): Written {
+  return {
+    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
+  };
+}
+
 function caseFor({ challenge_type: type, challenge, context }: CreateOptimizationRequest): string {
   return nearestCase({ type, challenge, context }).case.case;
 }
@@ -194,7 +208,7 @@ function titleOf(challenge: string): string {
 }
 
 const titleCharacters = 80;
-const priceHoldsMs = 86_400_000;
+export const priceHoldsMs = 86_400_000;
 
 export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
   const found = strategyOf(id);

@@ -4,6 +4,7 @@ import { headingWords } from './reading/result-words.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
 import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';
+import { isOpenStatus } from './summary-contract.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** The facts in the email about an ended run. */
@@ -21,7 +22,7 @@ export type FinishedRun = {
 /** Null while the run continues, and once it was deleted or its texts were erased. */
 export function finishedRun(view: RunView): FinishedRun | null {
   const status = statusOf(view);
-  if (status === 'pending' || status === 'processing' || !view.settled) return null;
+  if (isOpenStatus(status) || !view.settled) return null;
   if (view.title === null || view.hidden) return null;
   const { captured, refunded } = view.settled;
   // Its heading is counted from the votes: no text of the result is opened for an email.

@@ -18,6 +18,11 @@ export const runStatuses = ['pending', 'processing', 'completed', 'failed', 'can
 export const RunStatus = v.picklist(runStatuses);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
 
+/** Of a run that has not ended. */
+export function isOpenStatus(status: RunStatus): status is 'pending' | 'processing' {
+  return status === 'pending' || status === 'processing';
+}
+
 const Credits = v.object({
   price: v.pipe(
     v.number(),
@@ -97,12 +102,15 @@ export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
 export const Refinable = v.object({
   allowed: v.pipe(v.boolean(), v.description('`POST /optimizations/{id}/refine` would be taken')),
   reason: v.pipe(v.nullable(v.string()), v.description('In words, why it would not; else null')),
-  price: v.pipe(v.number(), v.description('Credits that it would cost; 0 when it is included')),
-  included_left: v.pipe(
+  price: v.pipe(
     v.number(),
     v.description(
-      'Refinements that the price of the run still covers: 1 until one has completed or three have been tried, then 0',
+      'Credits that it would cost; 0 while the price of the run covers it: until one has completed or three have been tried',
     ),
+  ),
+  running_id: v.pipe(
+    v.nullable(RunId),
+    v.description('The refinement in progress, which keeps another from being begun'),
   ),
 });
 export type Refinable = v.InferOutput<typeof Refinable>;

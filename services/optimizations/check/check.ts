@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { ModelFailure } from '#services/models/model.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import { isDailyLimitReached } from '#services/optimizations/commands.ts';
-import { promptCharacters } from '#services/optimizations/contract.ts';
+import { writtenOf } from '#services/optimizations/create.ts';
 import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
 import { isLaneTaken } from '#services/optimizations/lanes.ts';
 import type { Log } from '#services/platform/process/log.ts';
@@ -112,17 +112,10 @@ async function checkOnce(
   asked: CheckRequest,
   time: Time,
 ): Promise<CheckReply> {
-  const { challenge, context, objectives, constraints, files } = asked;
-  const texts = [
-    challenge,
-    context,
-    ...objectives,
-    ...constraints,
-    ...files.map(({ text }) => text),
-  ];
+  const { challengeCharacters, filesCharacters } = writtenOf(asked);
   if (await isDailyLimitReached(dependencies)) return skippedCheck;
   const checker = await checkerFor(dependencies, {
-    characters: promptCharacters(...texts),
+    characters: challengeCharacters + filesCharacters,
     allowSimulated: asked.allow_simulated ?? false,
   });
   if (checker === null) return skippedCheck;

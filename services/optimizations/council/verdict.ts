@@ -140,4 +140,4 @@ export function flawsOf(
     .map((flaw, index) => ({ id: `f${index + 1}`, ...flaw }));
 }
 
-const fewestReviewers = 2;
+export const fewestReviewers = 2;

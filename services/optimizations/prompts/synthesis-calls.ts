@@ -1,7 +1,8 @@
 import { representative, votedOption } from '#services/optimizations/run/events.ts';
-import type { Scores } from '#services/optimizations/run/events.ts';
+import type { Flaw, Scores } from '#services/optimizations/run/events.ts';
 import { ranksOf } from '#services/optimizations/council/ranking.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import { fewestReviewers } from '#services/optimizations/council/verdict.ts';
 import {
   claimText,
   flawTexts,
@@ -9,6 +10,7 @@ import {
   optionText,
   quoteOf,
   reasonOf,
+  votedForSince,
 } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, notesOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -41,7 +43,7 @@ export function draftCall(
   const lastDraft = run.view.calls[draftSlot(round - 1)]?.draft ?? null;
   const brief: DraftBrief = {
     decision: { optionId: sources.optionId, heading: writtenHeading(scores) },
-    flaws: (scores.flaws ?? []).map((flaw) => ({
+    flaws: standingFlaws(run.view, scores).map((flaw) => ({
       id: flaw.id,
       texts: flawTexts(run.view, flaw).map(({ text }) => text),
     })),
@@ -140,7 +142,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
   return {
     claimIds,
     optionId: votedOption(scores) ?? '',
-    flawIds: (scores.flaws ?? []).map(({ id }) => id),
+    flawIds: standingFlaws(view, scores).map(({ id }) => id),
     consensusIds: scores.consensus,
     disagreementIds: disputedClaims(scores),
     minorityIds: disputedClaims(scores).filter(
@@ -162,13 +164,22 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...Object.values(run.shown),
       view.before?.decision ?? '',
       // The writer answers these, so it may name their numbers.
-      ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw).map(({ text }) => text)),
+      ...standingFlaws(view, scores).flatMap((flaw) =>
+        flawTexts(view, flaw).map(({ text }) => text),
+      ),
       ...disputedClaims(scores).flatMap((id) =>
         reasonsAgainst(view, scores, id).map(({ text }) => text),
       ),
       ...lowestCritiques(view, scores),
     ],
   };
+}
+
+/** The flaws that a recommendation has to answer: enough of their reviewers have not changed sides. */
+function standingFlaws(view: RunView, { flaws = [] }: Pick<Scores, 'flaws'>): Flaw[] {
+  return flaws.filter(
+    (flaw) => flaw.reviewers.length - votedForSince(view, flaw).length >= fewestReviewers,
+  );
 }
 
 function complaintsAbout(

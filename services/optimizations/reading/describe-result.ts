@@ -8,10 +8,12 @@ import {
   erased,
   fatalFlawsOf,
   flawTexts,
+  hasVotedSince,
   missingFact,
   opinionOf,
   optionText,
   reasonOf,
+  votedForSince,
 } from './texts.ts';
 import { seatName } from './words/names.ts';
 import type { RunView } from './view.ts';
@@ -34,14 +36,14 @@ export function describeResult(view: RunView): RunResult | null {
     ...votesFor(scores, about),
     tie_break: scores?.verdict?.tieBreak ?? null,
     decision_option: about === null ? null : optionText(view, about),
-    objection:
-      scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
+    objection: scores && about !== null ? objectionTo(view, scores, about) : null,
     missing_facts: heading === 'undecidable' ? missingFacts(view) : [],
     flaws: (scores?.flaws ?? []).map((flaw) => ({
       id: flaw.id,
       about_seat: flaw.aboutSeat,
       reviewers: [...flaw.reviewers],
       texts: flawTexts(view, flaw),
+      voted_for_since: votedForSince(view, flaw),
       reply: draft?.flaw_replies.find(({ flaw_id }) => flaw_id === flaw.id)?.text ?? null,
     })),
     options: (scores?.verdict?.contenders ?? []).map((id) => describeOption(view, scores!, id)),
@@ -147,7 +149,7 @@ function describeOption(view: RunView, scores: Scores, id: string): OptionSide {
         : voter !== undefined && reason !== null
           ? { seat: voter, text: reason }
           : null,
-    objection: objectionTo(view, scores, proposers),
+    objection: objectionTo(view, scores, id),
     settled_by: settles(view, scores, proposers),
   };
 }
@@ -156,24 +158,33 @@ function proposersOf(view: RunView, option: string): readonly string[] {
   return view.ledger?.options[option]?.seats ?? [];
 }
 
-/** A fatal flaw of one of its answers, best placed first; else a reason against one of their claims. */
-function objectionTo(
-  view: RunView,
-  scores: Scores,
-  proposers: readonly string[],
-): OptionSide['objection'] {
+/**
+ * A fatal flaw of one of its answers, best placed first; else a reason against one of their claims. A
+ * flaw of a seat that has voted for the option since comes last.
+ */
+function objectionTo(view: RunView, scores: Scores, option: string): OptionSide['objection'] {
+  const proposers = proposersOf(view, option);
   const answers = scores.order.filter((seat) => proposers.includes(seat));
-  for (const answer of answers)
-    for (const { seat } of view.seats) {
-      const text = fatalFlawsOf(view, seat, answer)[0];
-      if (text !== undefined) return { seat, text, claim_id: null };
-    }
-  for (const claim of claimsOf(view, scores, proposers))
-    for (const seat of scores.claims[claim]?.disagree ?? []) {
+  const flaws = answers.flatMap((answer) =>
+    view.seats.flatMap(({ seat }) =>
+      fatalFlawsOf(view, seat, answer).map((text) => ({
+        seat,
+        text,
+        claim_id: null,
+        voted_for_since: hasVotedSince(view, seat, option),
+      })),
+    ),
+  );
+  const reasons = claimsOf(view, scores, proposers).flatMap((claim) =>
+    (scores.claims[claim]?.disagree ?? []).flatMap((seat) => {
       const text = reasonOf(view, seat, claim);
-      if (text !== null && !proposers.includes(seat)) return { seat, text, claim_id: claim };
-    }
-  return null;
+      return text === null || proposers.includes(seat)
+        ? []
+        : [{ seat, text, claim_id: claim, voted_for_since: false }];
+    }),
+  );
+  const isOpen = ({ voted_for_since: since }: (typeof flaws)[number]) => !since;
+  return flaws.find(isOpen) ?? reasons[0] ?? flaws[0] ?? null;
 }
 
 /** The fact that its best answer asks for; else one that a voter misses for one of its claims. */

@@ -68,12 +68,11 @@ export function describeRun(view: RunView, now: number): Optimization {
 
 function describeRefinement({ refines, before }: RunView): Optimization['refines'] {
   if (refines === null) return null;
-  const { root, previous, number, included, about, claimId, claims, text } = refines;
+  const { root, previous, number, about, claimId, claims, text } = refines;
   return {
     root_id: root,
     previous_id: previous,
     number,
-    included,
     about,
     text: about === 'contested' ? null : (text ?? erased),
     claim_id: claimId,

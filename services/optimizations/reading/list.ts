@@ -37,6 +37,7 @@ export async function listRuns(
       rows.map(async (row) => ({
         ...(await describeRow(dependencies.sealer, row)),
         refinements: row.refinements,
+        running_refinement_id: row.open_refinement,
       })),
     ),
     pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },

@@ -2,7 +2,7 @@ import type { Flaw, Scores } from '#services/optimizations/run/events.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { opinionSlot } from '#services/optimizations/run/slots.ts';
-import { ballotOf, isVotedAgain, notesOf } from './view.ts';
+import { ballotOf, isVotedAgain, notesOf, reviewOf } from './view.ts';
 import type { RunView } from './view.ts';
 
 /** What a run's claims, options and seats say, in the words that were sealed. */
@@ -47,6 +47,18 @@ export function flawTexts(
     for (const text of fatalFlawsOf(view, seat, aboutSeat))
       authors.set(text, [...(authors.get(text) ?? []), seat]);
   return [...authors].map(([text, seats]) => ({ seats, text }));
+}
+
+/** Of a flaw's reviewers, those that have voted for that answer's option since, in a refinement. */
+export function votedForSince(view: RunView, { aboutSeat, reviewers }: Flaw): string[] {
+  const options = Object.entries(view.ledger?.options ?? {});
+  const option = options.find(([, { seats }]) => seats.includes(aboutSeat))?.[0];
+  return reviewers.filter((seat) => option !== undefined && hasVotedSince(view, seat, option));
+}
+
+export function hasVotedSince(view: RunView, seat: string, option: string): boolean {
+  const review = reviewOf(view, seat);
+  return review !== null && review.isAgain && review.ballot.decision.optionId === option;
 }
 
 /** What a reviewer wrote against an answer. */

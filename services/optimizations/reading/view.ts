@@ -169,7 +169,12 @@ export type BeforeView = {
 /** An instruction or a changed fact, and the claim that the fact is about. */
 export type Given = { text: string; claimId: string | null };
 
-export type ReviewView = { ballot: Ballot; notes: ReviewNotes | null };
+export type ReviewView = {
+  ballot: Ballot;
+  notes: ReviewNotes | null;
+  /** Its vote for the decision was given in a refinement: this one, or one before. */
+  isAgain: boolean;
+};
 
 /** A partial view: objects merge by key, everything else replaces. */
 export type RunPatch = DeepPartial<RunView>;
@@ -584,7 +589,7 @@ export function notesOf(view: RunView, seat: string): ReviewNotes | null {
 export function reviewOf(view: RunView, seat: string): ReviewView | null {
   const before = view.before?.reviews[seat] ?? null;
   const { outcome = null, notes = null } = view.calls[reviewSlot(seat)] ?? {};
-  if (outcome?.kind === 'review') return { ballot: outcome.ballot, notes };
+  if (outcome?.kind === 'review') return { ballot: outcome.ballot, notes, isAgain: false };
   if (outcome?.kind !== 'second_vote') return before;
   // A reason of a vote that was given again would speak for the old one.
   const { votes, ...ballot } = mergedBallot(before?.ballot, outcome);
@@ -592,6 +597,7 @@ export function reviewOf(view: RunView, seat: string): ReviewView | null {
   return {
     ballot: { ...again, votes: { ...votes, ...again.votes } },
     notes: before?.notes ?? null,
+    isAgain: true,
   };
 }
 

@@ -1,32 +1,34 @@
 import { createHash } from 'node:crypto';
-import { pricesFrom } from '#services/optimizations/create.ts';
-import { cancelRun, processRun, startRefusal } from '#services/optimizations/commands.ts';
+import { priceHoldsMs, pricesFrom } from '#services/optimizations/create.ts';
+import {
+  cancelRun,
+  executeOn,
+  processRun,
+  startRefusal,
+} from '#services/optimizations/commands.ts';
 import type { StartDependencies } from '#services/optimizations/commands.ts';
 import type { RefineRequest } from '#services/optimizations/contract.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import type { ReadRun, ReadState } from '#services/optimizations/reading/read-run.ts';
 import { titleAndQuestion } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
+import { refuseLongWait } from '#services/optimizations/lanes.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import type {
-  OptimizationEvent,
-  Refines,
-  Schedule,
-  Seat,
-} from '#services/optimizations/run/events.ts';
-import { optimization } from '#services/optimizations/run/optimization.ts';
+import type { Refines, Schedule, Seat } from '#services/optimizations/run/events.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
-import type { RunState } from '#services/optimizations/run/state.ts';
+import type { Known } from '#services/optimizations/run/state.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
+import type { Queryable } from '#db/connect.ts';
 import type { StreamEvents } from '#db/streams.ts';
+import { readChain } from '#projections/optimization-list.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { councilBefore } from './before.ts';
-import { readGround } from './ground.ts';
+import { readRefinementFacts } from './facts.ts';
 import { refinableOf } from './offer.ts';
 
 /**
@@ -51,12 +53,22 @@ type Asked = {
   fingerprint: string;
 };
 
-/**
- * The id of a root's next refinement. It is derived from their number, so that of two calls at once one
- * finds that the other has begun.
- */
 export function refinementId(rootId: string, number: number): string {
   return derivedId('opt', rootId, 'refinement', String(number));
+}
+
+/**
+ * The id of a run's next refinement. It is derived from their number, so that of two calls at once one
+ * finds that the other has begun.
+ */
+export async function nextRefinementId(
+  pool: Queryable,
+  runId: string,
+  { refines }: Pick<Known, 'refines'>,
+): Promise<string> {
+  const rootId = refines?.root ?? runId;
+  const chain = await readChain(pool, rootId);
+  return refinementId(rootId, (chain?.refinements.length ?? 0) + 1);
 }
 
 /**
@@ -78,23 +90,15 @@ export async function refineRun(
   const isRepeat = await wasBegunBy(dependencies, asked);
   if (!isRepeat) {
     const command = await createRefinement(dependencies, asked, request);
-    await bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
-      optimization,
-      {
-        streamId: streamOf(id),
-        command,
-        commandId: asked.commandId,
-        fingerprint: asked.fingerprint,
-        actor: userId,
-        correlationId: id,
-      },
-      'http',
-    );
+    const { commandId, fingerprint } = asked;
+    await executeOn(bus, id, { command, commandId, fingerprint, actor: userId }, 'http');
     if (!(await wasBegunBy(dependencies, asked))) throw inProgress();
   }
   const state = await readState(id);
-  if (state.stage !== 'draft') return;
+  if (state.stage !== 'draft' || state.refines === undefined) return;
   try {
+    // Deleting the root cancels what exists by then; this finds a deletion before that.
+    await refuseDeleted(dependencies, state.refines.root);
     await processRun(dependencies, userId, id, state);
   } catch (error) {
     // It was refused after all: a draft that nobody asked for would keep the next one waiting.
@@ -130,17 +134,15 @@ async function createRefinement(
   { userId, runId, id }: Asked,
   request: RefineRequest,
 ): Promise<OptimizationCommand> {
-  const { readRun, readState, readStream, catalogue, clock } = dependencies;
+  const { readRun, readStream, catalogue, clock, pool } = dependencies;
   const run = await readRun(runId, () => titleAndQuestion);
-  const found = run && (await readGround(dependencies, userId, run.view));
+  const found = run && (await readRefinementFacts(dependencies, userId, run.view));
   if (!found) throw new Problem('not-found', 'Failed to get optimization');
   const { view } = run;
   const root = view.refines?.root ?? runId;
-  const rootState = await readState(root);
-  if (!('hiddenAt' in rootState) || rootState.hiddenAt !== null)
-    throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
-  const { allowed, reason, price } = refinableOf(found.ground);
-  if (!allowed) throw new Problem('not-refinable', reason ?? '');
+  await refuseDeleted(dependencies, root);
+  const { allowed, reason, price, running_id } = refinableOf(found.facts);
+  if (!allowed) throw new Problem('not-refinable', reason ?? '', { members: { running_id } });
   if (request.price !== undefined && request.price !== price)
     throw new Problem(
       'price-changed',
@@ -156,15 +158,16 @@ async function createRefinement(
     throw fault('claim_id', 'This run has no claim of this id');
   const refusal = await startRefusal(dependencies, userId, price);
   if (refusal !== null) throw refusal;
+  const now = clock();
+  const schedule = scheduleOf(dependencies, view, seats, now);
+  await refuseLongWait(pool, schedule);
   const number = found.refinements.length + 1;
   // Another call has begun one since: its stream is there.
   if (id !== refinementId(root, number)) throw inProgress();
-  const now = clock();
   const refines: Refines = {
     root,
     previous: runId,
     number,
-    included: price === 0,
     about: aboutOf(request),
     ...(claimId === undefined ? {} : { claimId }),
     claims: claimsToVoteOn(before.ledger, contested, claimId),
@@ -179,10 +182,10 @@ async function createRefinement(
       challengeType: view.challengeType,
       strategy: view.strategy,
       price,
-      priceUntil: new Date(now + dayMs).toISOString(),
+      priceUntil: new Date(now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(dependencies, view, seats, now),
+      schedule,
       seed: createHash('sha256').update(`${before.seed}|${id}`).digest('hex').slice(0, 32),
       refines,
       ...(preparedCase === undefined ? {} : { preparedCase }),
@@ -192,7 +195,15 @@ async function createRefinement(
   };
 }
 
-const dayMs = 86_400_000;
+/** @throws Problem 409 `not-refinable` for a run that its person has deleted */
+async function refuseDeleted(
+  { readState }: Pick<RefineDependencies, 'readState'>,
+  root: string,
+): Promise<void> {
+  const state = await readState(root);
+  if (!('hiddenAt' in state) || state.hiddenAt !== null)
+    throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
+}
 
 function aboutOf({ instruction, changed_fact: fact }: RefineRequest): Refines['about'] {
   if (instruction !== undefined) return 'instruction';

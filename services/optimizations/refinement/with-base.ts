@@ -1,9 +1,19 @@
+import { undecidableOption } from '#services/optimizations/run/events.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeResult } from '#services/optimizations/reading/describe-result.ts';
 import { headingWords } from '#services/optimizations/reading/result-words.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
 import { givenOf, reviewOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
+
+/** As `councilBefore` has it. */
+function withUndecidable(options: Options): Options {
+  return undecidableOption in options
+    ? options
+    : { ...options, [undecidableOption]: { seats: [], text: null } };
+}
+
+type Options = NonNullable<RunView['ledger']>['options'];
 
 /**
  * A refinement's view at its beginning: the question, the claims and the answers are those of the run
@@ -24,7 +34,9 @@ export function withBase(view: RunView, base: RunView): RunView {
     constraints,
     files,
     standIn,
-    ledger,
+    ledger: ledger && { ...ledger, options: withUndecidable(ledger.options) },
+    // It is deleted with its root.
+    hidden: base.hidden,
     calls: Object.fromEntries(opinions.map(([slot, call]) => [slot, { ...call, attempts: {} }])),
     before: {
       reviews: Object.fromEntries(

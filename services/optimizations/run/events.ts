@@ -243,8 +243,6 @@ export type Refines = {
   previous: string;
   /** 1 for the first refinement of its root. */
   number: number;
-  /** Its price was part of the root's. */
-  included: boolean;
   /** What is new: `contested` is nothing but a second vote. */
   about: 'instruction' | 'fact' | 'contested';
   /** The claim that the changed fact is about. */

@@ -533,7 +533,7 @@ describe('the result of a run', () => {
       tie_break: null,
       decision: 'Raise the price once.',
       decision_option: 'Option o1',
-      objection: { seat: 'S3', text: 'Too slow.', claim_id: null },
+      objection: { seat: 'S3', text: 'Too slow.', claim_id: null, voted_for_since: false },
       missing_facts: [],
       flaws: [],
       options: [],

@@ -3,6 +3,8 @@ import { checkDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import { checkSecondVote } from '#services/optimizations/prompts/second-vote.ts';
+import { objectionTitle } from '#services/optimizations/reading/words/doubts.ts';
+import { votedForSince } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, notesOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { ballot } from '#tests/optimizations/council/ballots.ts';
@@ -54,6 +56,23 @@ describe('what a seat says in a refinement', () => {
     const found = ballotOf(viewWith({ 'review.S1': silent }), 'S1');
     expect(found?.votes['c1']).toEqual({ stance: 'disagree', confidence: 90 });
     expect(found?.decision).toEqual({ optionId: 'o2', seat: null });
+  });
+
+  test.each([
+    ['a seat that chose the option in a refinement', 'o1', true, ['S1']],
+    ['a seat that chose another one', 'o2', true, []],
+    ['a seat that chose it before any refinement', 'o1', false, []],
+  ])('the flaw of %s is marked, or is not', (_, option, isAgain, marked) => {
+    const calls = isAgain
+      ? { 'review.S1': { ...second, outcome: { ...second.outcome, optionId: option } } }
+      : {};
+    const view = { ...viewWith(calls), ledger: { options: { o1: { seats: ['S2'] } } } };
+    const flaw = { id: 'f1', aboutSeat: 'S2', reviewers: ['S1', 'S3'] };
+    expect(votedForSince(view as unknown as RunView, flaw)).toEqual(marked);
+    const objection = { seat: 'S1', voted_for_since: marked.length > 0 };
+    expect(objectionTitle([], 'recommendation', objection)).toBe(
+      `Objection to the recommendation${marked.length > 0 ? ' from before the second vote' : ''}, by S1`,
+    );
   });
 
   test('a seat that has not voted again says what it said before', () => {

@@ -904,7 +904,7 @@ function counted(figures: Figures, { runs }: Auditor): Figures {
     paid: refined.filter((run) => run.price > 0).length,
     withoutSeat: refined.filter((run) => run.refines?.notOffered.length).length,
     failedTries: all.filter(
-      (run) => run.refines?.included && run.started && run.outcome !== 'completed',
+      (run) => run.refines && run.price === 0 && run.started && run.outcome !== 'completed',
     ).length,
     further: all.filter((run) => run.refines && run.refines.previous !== run.refines.root).length,
     noMajority: all.filter((run) => run.heading === 'no_majority').length,

@@ -15,7 +15,12 @@ import {
 } from '#tests/optimizations/run/run-script.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
-import { faultsInEveryLook, violations } from '#tests/web/support/member-site.ts';
+import {
+  faultsInEveryLook,
+  page as pageOf,
+  runOf,
+  violations,
+} from '#tests/web/support/member-site.ts';
 import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
@@ -252,6 +257,18 @@ describe('the chamber', () => {
     const page = await open('/evolution-chamber');
     await page.waitForURL(`**/evolution-chamber?id=${runId}`);
     await page.getByText('Connected').waitFor();
+  });
+
+  it('an address without an id leads to a refinement that is running', async () => {
+    const { api } = runServer(whole, whole.facts.length);
+    const refining = 'opt_00000000000000000000000007';
+    site.answer((call) =>
+      call.path === '/api/optimizations'
+        ? pageOf([runOf(1, { running_refinement_id: refining })])
+        : api(call),
+    );
+    const opened = await open('/evolution-chamber');
+    await opened.waitForURL(`**/evolution-chamber?id=${refining}`);
   });
 
   it('an address without an id leads to the form when no run is running', async () => {

@@ -20,7 +20,7 @@ const { open, site } = useMemberSite();
 
 const fresh = inChain(rootStory, {});
 const whole = rootStory.facts.length;
-const dear: Refinable = { allowed: true, reason: null, price: 3, included_left: 0 };
+const dear: Refinable = { allowed: true, reason: null, price: 3, running_id: null };
 const underway = 'A refinement of this run is in progress. Wait until it ends, or cancel it.';
 
 /** The server of a run, which answers a request to refine it, and of its refinement. */

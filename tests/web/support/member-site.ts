@@ -109,6 +109,7 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     root_id: null,
     refinement_number: null,
     refinements: 0,
+    running_refinement_id: null,
     created_at: createdAt,
     createdAt,
     ended_at: createdAt,

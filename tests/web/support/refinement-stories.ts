@@ -65,7 +65,7 @@ export const untilVoted = voting.answered(reviewsOf(allSeats)).events.length;
 
 export type Refinable = NonNullable<RunView['refinable']>;
 
-export const included: Refinable = { allowed: true, reason: null, price: 0, included_left: 1 };
+export const included: Refinable = { allowed: true, reason: null, price: 0, running_id: null };
 
 /** The story with its chain in each copy of the ended run, as the API has it. */
 export function inChain(

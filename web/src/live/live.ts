@@ -305,6 +305,8 @@ const changesRow = (type: Fact['type']): boolean => rowChanges.has(type);
  */
 async function followInCache(view: RunView): Promise<void> {
   const { describeRun, summarize } = await import('#services/optimizations/reading/describe.ts');
+  // Its root's row names it while it runs.
+  if (view.refines !== null) void refreshLists();
   patchRow(view.id, summarize(view));
   if (view.stage === 'closed')
     queryClient.setQueryData(runQuery(view.id).queryKey, (known) =>

@@ -18,8 +18,13 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
 
 export const flawsTitle = 'What two or more models call a mistake';
 
-export function replyWords({ reply }: Flaw): string {
-  return reply === null ? 'No answer was written.' : `The answer: ${reply}`;
+export function replyWords({ reply, voted_for_since: since }: Flaw): string {
+  const before =
+    since.length === 0
+      ? null
+      : `Raised before the second vote, in which ${listed(since)} chose this option.`;
+  if (reply === null) return before ?? 'No answer was written.';
+  return [...(before === null ? [] : [before]), `The answer: ${reply}`].join(' ');
 }
 
 export function isListed(flaws: readonly Flaw[], { text }: { text: string }): boolean {
@@ -36,10 +41,11 @@ export function headObjection({ heading, objection, flaws }: RunResult): Objecti
 export function objectionTitle(
   names: Names,
   heading: RunResult['heading'],
-  { seat }: { seat: string },
+  { seat, voted_for_since: isBefore = false }: { seat: string; voted_for_since?: boolean },
 ): string {
   const what = heading === 'recommendation' ? 'the recommendation' : 'this answer';
-  return `Objection to ${what}, by ${seatName(names, seat)}`;
+  const when = isBefore ? ' from before the second vote' : '';
+  return `Objection to ${what}${when}, by ${seatName(names, seat)}`;
 }
 
 /** What it says, after the claim that it is about. */

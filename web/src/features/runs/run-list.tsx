@@ -11,6 +11,7 @@ import {
   agreementWords,
   refinementsWords,
   runCredits,
+  runningId,
   runStatusTones,
   runStatusWords,
   voteWords,
@@ -62,20 +63,24 @@ function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): React
   );
 }
 
-function WayOn({ run: { id, status, title } }: { run: ListedRun }): ReactNode {
+function WayOn({ run }: { run: ListedRun }): ReactNode {
+  const { id, status, title } = run;
   const about = <span className="sr-only">: {title}</span>;
-  if (status === 'processing') {
-    return (
-      <LinkButton to="/evolution-chamber" search={{ id }} className="shrink-0">
-        View Progress{about}
-      </LinkButton>
-    );
-  }
+  const running = runningId(run);
   return (
-    <LinkButton to="/optimizations/$id" params={{ id }} className="shrink-0">
-      {status === 'completed' ? 'View Results' : 'View Details'}
-      {about}
-    </LinkButton>
+    <div className="flex shrink-0 flex-wrap gap-2">
+      {running === null ? null : (
+        <LinkButton to="/evolution-chamber" search={{ id: running }} className="grow">
+          View Progress{about}
+        </LinkButton>
+      )}
+      {status === 'processing' ? null : (
+        <LinkButton to="/optimizations/$id" params={{ id }} className="grow">
+          {status === 'completed' ? 'View Results' : 'View Details'}
+          {about}
+        </LinkButton>
+      )}
+    </div>
   );
 }
 

@@ -1,4 +1,8 @@
-import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract.ts';
+import type {
+  ListedRun,
+  OptimizationSummary,
+  RunStatus,
+} from '#services/optimizations/contract.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
@@ -31,6 +35,15 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
   return returned > 0
     ? `${credits.charged} of ${price}, ${returned} returned`
     : creditsInWords(credits.charged);
+}
+
+/** The run to watch: the listed one, or its refinement in progress; null when neither runs. */
+export function runningId({
+  id,
+  status,
+  running_refinement_id: refinement,
+}: Pick<ListedRun, 'id' | 'status' | 'running_refinement_id'>): string | null {
+  return status === 'processing' ? id : refinement;
 }
 
 /** "2 refinements"; null without any. */

@@ -5,6 +5,7 @@ import * as v from 'valibot';
 import { Chamber } from '#web/features/chamber/chamber.tsx';
 import { useSession } from '#web/features/identity/sessions/session.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
+import { runningId } from '#web/features/runs/words.ts';
 import { NoSuchRun } from '#web/run/no-such-run.tsx';
 import { PagePending } from '#web/app/page-pending.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';
@@ -47,11 +48,11 @@ function WatchedRun({ id }: { id: string }): ReactNode {
 function ActiveRun(): ReactNode {
   const navigate = useNavigate();
   const { data, isPending } = useQuery({ ...runsQuery(), staleTime: 0 });
-  const active = data?.data.find((run) => run.status === 'processing');
+  const active = data?.data.map(runningId).find((id) => id !== null);
   useEffect(() => {
     if (isPending) return;
     void (active
-      ? navigate({ to: '/evolution-chamber', search: { id: active.id }, replace: true })
+      ? navigate({ to: '/evolution-chamber', search: { id: active }, replace: true })
       : navigate({ to: '/optimization', replace: true }));
   }, [isPending, active, navigate]);
   return isPending || active ? (

@@ -239,7 +239,7 @@ function groundOf({ view }: RunState) {
     price: refinable?.price ?? null,
     /** Only the root's first refinement is free, so this is read where the run is the root. */
     laterPrice: laterRefinementPrice(view.price),
-    underway: view.refinements.find(({ status }) => status === 'processing')?.id ?? null,
+    underway: refinable?.running_id ?? null,
   };
 }
 
