@@ -70,6 +70,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       refunded bigint check (refunded >= 0 and refunded <= captured),
       agreement_score integer,
       decision_share double precision check (decision_share between 0 and 1),
+      votes_for integer check (votes_for between 0 and votes_total),
+      votes_total integer check ((votes_total is null) = (votes_for is null)),
       cost_micros bigint check (cost_micros >= 0),
       unpriced_calls integer not null check (unpriced_calls >= 0),
       seats integer not null,
@@ -130,6 +132,13 @@ export const optimizationList = defineProjection<OptimizationEventType>({
           filter (where e.message_type = 'ScoresComputed'))[1] as score,
         min((e.message_data -> 'decision' ->> 'share')::double precision)
           filter (where e.message_type = 'ScoresComputed') as decision_share,
+        min(jsonb_array_length(coalesce(e.message_data #> array['decision', 'votes',
+            coalesce(e.message_data #>> '{verdict,optionId}',
+              e.message_data #>> '{verdict,tieBreak}', e.message_data #>> '{decision,modal}', '')],
+            '[]')))
+          filter (where e.message_type = 'ScoresComputed') as votes_for,
+        min(jsonb_array_length(jsonb_path_query_array(e.message_data, '$.decision.votes.*[*]')))
+          filter (where e.message_type = 'ScoresComputed') as votes_total,
         sum((e.message_data ->> 'costMicros')::bigint)
           filter (where e.message_type in ('CallSucceeded', 'CallFailed', 'CallCostRecorded'))
           as cost_micros,
@@ -160,6 +169,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
       agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
       decision_share = coalesce(s.decision_share, t.decision_share),
+      votes_for = coalesce(s.votes_for, t.votes_for),
+      votes_total = coalesce(s.votes_total, t.votes_total),
       cost_micros = case when s.cost_micros is null then t.cost_micros
         else coalesce(t.cost_micros, 0) + s.cost_micros end,
       unpriced_calls = t.unpriced_calls + s.unpriced_calls,
@@ -172,7 +183,7 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       version = greatest(t.version, s.version)
     when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
       challenge_type, strategy_version, provider_class, price, captured, refunded, agreement_score,
-      decision_share, cost_micros, unpriced_calls, seats, simulated_seats, title, renamed, challenge,
+      decision_share, votes_for, votes_total, cost_micros, unpriced_calls, seats, simulated_seats, title, renamed, challenge,
       created_at, started_at, ended_at, hidden, root_id, refinement, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
       coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats,
@@ -184,7 +195,7 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       (s.created ->> 'price')::bigint,
       (s.closed ->> 'captured')::bigint,
       (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer,
-      s.decision_share, s.cost_micros,
+      s.decision_share, s.votes_for, s.votes_total, s.cost_micros,
       s.unpriced_calls, jsonb_array_length(s.created -> 'seats'),
       jsonb_array_length(jsonb_path_query_array(s.created, '$.seats[*] ? (@.simulated == true)')),
       s.title, s.renamed, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt',
@@ -211,6 +222,9 @@ export type RunRow = {
   agreement_score: number | null;
   /** 0–1: the weighted share of the option with most votes. */
   decision_share: number | null;
+  /** For the option that leads, and in all, by heads. */
+  votes_for: number | null;
+  votes_total: number | null;
   cost_micros: number | null;
   unpriced_calls: number;
   seats: number;
@@ -231,7 +245,7 @@ export type RootRow = RunRow & { refinements: number };
 
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
   price::float8, captured::float8, refunded::float8, agreement_score, decision_share,
-  cost_micros::float8, unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at,
+  votes_for, votes_total, cost_micros::float8, unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at,
   ended_at, root_id, refinement, version::float8`;
 
 /** Of a row `listed`. */

@@ -21,7 +21,7 @@ import type { CheckReply, Optimization } from '#services/optimizations/contract.
 import { createCommand, estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';

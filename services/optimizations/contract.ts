@@ -5,7 +5,7 @@ import { visibleText } from '#services/platform/visible-text.ts';
 import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from './reading/view.ts';
 import { checkLimits } from '#services/optimizations/check/questions.ts';
-import { challengeTypes, headings } from '#services/optimizations/run/events.ts';
+import { challengeTypes, headings, refinedClaims } from '#services/optimizations/run/events.ts';
 import {
   ChallengeType,
   OptimizationSummary,
@@ -38,12 +38,15 @@ export const optimizationLimits = {
   bodyBytes: 400_000,
   title: 120,
   refinement: 1000,
+  refinedClaims,
   search: 200,
   /** A search opens the texts of so many runs, the newest. */
   searchedRuns: 1000,
   pageSize: 10,
   pageSizeMost: 100,
 } as const;
+
+export const fileTooLarge = `A file may have at most ${optimizationLimits.fileBytes / 1_000_000} MB.`;
 
 const filesTextInWords = optimizationLimits.filesText.toLocaleString('en-US');
 
@@ -111,7 +114,7 @@ const AttachedFile = v.strictObject({
       optimizationLimits.fileName,
       `The name of a file may have at most ${optimizationLimits.fileName} characters`,
     ),
-    v.transform((name) => visibleText(name).replace(/\s+/g, ' ').trim()),
+    v.transform(fileNameOf),
     v.nonEmpty('Give the file a name'),
   ),
   text: v.pipe(
@@ -127,6 +130,11 @@ const AttachedFile = v.strictObject({
   ),
 });
 export type AttachedFile = v.InferOutput<typeof AttachedFile>;
+
+/** On one line, without what nobody sees. */
+export function fileNameOf(name: string): string {
+  return visibleText(name).replace(/\s+/g, ' ').trim();
+}
 
 /** `POST /optimizations`. */
 export const CreateOptimizationRequest = v.strictObject({
@@ -207,18 +215,14 @@ export const CheckRequest = v.pick(CreateOptimizationRequest, [
 export type CheckRequest = v.InferOutput<typeof CheckRequest>;
 
 /** The part of a request that a check is asked with. */
-export function checkOf(request: CreateOptimizationRequest): CheckRequest {
-  const { challenge, context, objectives, constraints, files, challenge_type, allow_simulated } =
-    request;
-  return {
-    challenge,
-    context,
-    objectives,
-    constraints,
-    files,
-    challenge_type,
-    ...(allow_simulated === undefined ? {} : { allow_simulated }),
-  };
+export function checkOf({
+  strategy: _strategy,
+  retry_of: _retryOf,
+  recipe_id: _recipeId,
+  catalogue_version: _catalogueVersion,
+  ...question
+}: CreateOptimizationRequest): CheckRequest {
+  return question;
 }
 
 export const CheckReply = v.object({
@@ -244,8 +248,9 @@ export const CheckReply = v.object({
 });
 export type CheckReply = v.InferOutput<typeof CheckReply>;
 
+/** Of all texts, which are stored trimmed. */
 export function charactersOf(files: readonly { text: string }[]): number {
-  return files.reduce((sum, { text }) => sum + text.length, 0);
+  return files.reduce((sum, { text }) => sum + text.trim().length, 0);
 }
 
 /** The characters of texts, in writing of which four make about a token. */
@@ -266,7 +271,6 @@ export const ReadFileReply = v.object({
     v.string(),
     v.description(`At most ${filesTextInWords} characters; empty when the file has none`),
   ),
-  characters: v.pipe(v.number(), v.description('Of `text`, in UTF-16 units')),
   pages_read: v.pipe(v.nullable(v.number()), v.description('Null for a format without pages')),
   warnings: v.pipe(
     v.array(v.string()),
@@ -325,6 +329,7 @@ export type DeletedReply = v.InferOutput<typeof DeletedReply>;
 
 const PanelEntries = {
   typical_seconds: Seconds,
+  at_most_seconds: v.pipe(v.number(), v.description('Seconds after which a run is ended')),
   duration: v.pipe(
     v.nullable(
       v.object({
@@ -524,10 +529,6 @@ export const Strategy = v.object({
     v.description('Credits that are held when a run starts; no more is charged'),
   ),
   ...PanelEntries,
-  not_in_this_version: v.pipe(
-    v.array(v.string()),
-    v.description('What this strategy names but this version does not do'),
-  ),
 });
 export type Strategy = v.InferOutput<typeof Strategy>;
 export const StrategiesReply = v.object({
@@ -650,6 +651,10 @@ const Side = v.object({
             '`reason`: what the seat wrote with its vote; `answer`: word for word from its answer',
           ),
         ),
+        earlier: v.pipe(
+          v.boolean(),
+          v.description('In a refinement: it was written before what is new was said'),
+        ),
       }),
     ),
     v.description('What one of these seats says about it; null when none gave a reason'),
@@ -659,6 +664,12 @@ const Disagreement = v.object({
   about: v.pipe(v.string(), v.description('`decision`, or the id of a claim')),
   text: v.string(),
   sides: v.array(Side),
+  firm: v.pipe(
+    v.array(v.object({ seat: v.string(), percent: v.number() })),
+    v.description(
+      'Seats of the minority that are so sure, 80 of 100 or more, that they alone make the claim disputed; else empty',
+    ),
+  ),
   settled_by: v.pipe(
     v.nullable(v.string()),
     v.description('In words, what would settle it; null when no reviewer said'),
@@ -730,6 +741,10 @@ export const BiasAnalysis = v.object({
     v.object({
       seat: v.string(),
       position: v.string(),
+      votes: v.pipe(
+        v.array(v.object({ option_id: v.string(), text: v.string(), seats: v.array(v.string()) })),
+        v.description('Every seat that voted for another option, by option, most votes first'),
+      ),
       against: v.array(v.string()),
       flaws: v.array(v.object({ seat: v.string(), text: v.string() })),
     }),
@@ -782,7 +797,10 @@ const Flaw = v.object({
   id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
   about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
   reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
-  texts: v.pipe(v.array(v.string()), v.description('What each of them wrote')),
+  texts: v.pipe(
+    v.array(v.object({ seats: v.array(v.string()), text: v.string() })),
+    v.description('What they wrote, each text once with all who wrote it; empty once erased'),
+  ),
   reply: v.pipe(
     v.nullable(v.string()),
     v.description('What the recommendation answers; null when none was written'),
@@ -864,9 +882,9 @@ export const RunResult = v.object({
   votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
   votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
   tie_break: v.pipe(
-    v.nullable(v.object({ option_id: OptionId, by: v.literal('order') })),
+    v.nullable(OptionId),
     v.description(
-      "Without a majority: the option to take if one must be taken today, by the reviewers' order of the answers",
+      "Without a majority: the option to take if one must be taken today. It is the one with most votes, by heads and by makers; of several, the first by the reviewers' order of the answers",
     ),
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
@@ -1070,8 +1088,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/check': {
     summary: 'Check a question before a run',
-    description:
-      'Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most 8 seconds. When it cannot be checked, the response is `ready` with `skipped`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.',
+    description: `Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most ${checkLimits.seconds} seconds. When it cannot be checked, the response is \`ready\` with \`skipped\`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.`,
     access: 'person',
     body: CheckRequest,
     bodyBytes: optimizationLimits.bodyBytes,
@@ -1081,7 +1098,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/files': {
     summary: 'Read the text of a file',
-    description: `A form (\`multipart/form-data\`) with one file in the field \`file\`: text, Markdown, CSV, PDF or Word (.docx), at most ${optimizationLimits.fileBytes / 1_000_000} MB. Of a PDF the first 200 pages are read. Formulas, scripts, macros and pictures are left out or kept as text. Neither the file nor its text is stored.`,
+    description: `A form (\`multipart/form-data\`) with one file in the field \`file\`: text, Markdown, CSV, PDF or Word (.docx), at most ${optimizationLimits.fileBytes / 1_000_000} MB. Of a PDF the first 200 pages are read. Formulas, scripts, macros and pictures are left out or kept as text. A user's files are read one after the other: 503 \`busy\` while another one is being read. Neither the file nor its text is stored.`,
     access: 'person',
     sends: ['multipart/form-data'],
     status: 200,
@@ -1185,8 +1202,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/refine': {
     summary: 'Refine a result',
-    description:
-      "Begins a new run that votes again on the decision and on at most 10 claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. `refinable` of the run says beforehand whether it is possible, and the price; 409 `not-refinable` says why not. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.",
+    description: `Begins a new run that votes again on the decision and on at most ${optimizationLimits.refinedClaims} claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. \`refinable\` of the run says beforehand whether it is possible, and the price; 409 \`not-refinable\` says why not. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.`,
     access: 'person',
     body: RefineRequest,
     status: 201,

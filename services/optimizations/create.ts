@@ -60,7 +60,6 @@ export async function describeStrategies(
       recommended: strategy.recommended,
       credits: strategy.credits,
       ...facts,
-      not_in_this_version: [...strategy.notInThisVersion],
     };
   });
 }

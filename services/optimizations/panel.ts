@@ -177,6 +177,7 @@ export function describePanel(panel: Panel, catalogue: Catalogue): PanelFacts {
   return {
     seats,
     typical_seconds: panel.typicalSeconds,
+    at_most_seconds: Math.ceil(panel.deadlines.runMs / 1000),
     duration: panel.duration,
     available: unavailable === null,
     unavailable: unavailable?.reason ?? null,

@@ -65,7 +65,7 @@ export function optimizationRoutes(
       }),
       'POST /optimizations/files': async ({ context, userId }) => {
         await rateLimits.take('files', userId, { userId });
-        return readUpload(context, dependencies.files);
+        return readUpload(context, userId, dependencies.files);
       },
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),

@@ -61,6 +61,14 @@ export const OptimizationSummary = v.object({
       '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
     ),
   ),
+  votes_for: v.pipe(
+    v.nullable(v.number()),
+    v.description('Models that voted for the option that leads; null before the vote'),
+  ),
+  votes_total: v.pipe(
+    v.nullable(v.number()),
+    v.description('Models whose vote was counted; null before the vote'),
+  ),
   cost: v.pipe(
     v.nullable(v.number()),
     v.description('USD that the models have cost; null while unknown'),

@@ -62,6 +62,7 @@ test.each([
   expect(await panel(everything, {}, [measured])).toMatchObject({
     duration,
     typical_seconds: duration?.p50 ?? strategy.typicalSeconds,
+    at_most_seconds: strategy.deadlines.runMs / 1000,
   });
 });
 

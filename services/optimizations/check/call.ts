@@ -103,12 +103,13 @@ async function replyOf(
 /** A reply and some thinking, which counts as output. */
 const mostOutputTokens = 1500;
 
+export const ready: CheckReply = { verdict: 'ready', questions: [], why: null, skipped: false };
+
 /** Nothing of a reply is shown but the verdict and its own texts. */
 async function readVerdict(text: string): Promise<Checked<CheckReply>> {
   const parsed = parseReply('question_check', await readReply(text));
   if (!parsed.ok) return parsed;
   const { verdict, questions, why } = parsed.value;
-  const ready: CheckReply = { verdict: 'ready', questions: [], why: null, skipped: false };
   switch (verdict) {
     case 'ready':
       return { ok: true, value: ready };

@@ -1,7 +1,7 @@
+import { representative, votedOption } from '#services/optimizations/run/events.ts';
 import type { Scores } from '#services/optimizations/run/events.ts';
 import { ranksOf } from '#services/optimizations/council/ranking.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
-import { votedOption } from '#services/optimizations/council/verdict.ts';
 import {
   claimText,
   flawTexts,
@@ -43,7 +43,7 @@ export function draftCall(
     decision: { optionId: sources.optionId, heading: writtenHeading(scores) },
     flaws: (scores.flaws ?? []).map((flaw) => ({
       id: flaw.id,
-      texts: flawTexts(run.view, flaw),
+      texts: flawTexts(run.view, flaw).map(({ text }) => text),
     })),
     critiques: lowestCritiques(run.view, scores),
     reasons: disputedClaims(scores).flatMap((claimId) => reasonsAgainst(run.view, scores, claimId)),
@@ -162,7 +162,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...Object.values(run.shown),
       view.before?.decision ?? '',
       // The writer answers these, so it may name their numbers.
-      ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw)),
+      ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw).map(({ text }) => text)),
       ...disputedClaims(scores).flatMap((id) =>
         reasonsAgainst(view, scores, id).map(({ text }) => text),
       ),
@@ -222,7 +222,8 @@ function reasonsAgainst(view: RunView, scores: Scores, claimId: string) {
 
 /** What the two reviewers who placed the best answer lowest wrote. */
 function lowestCritiques(view: RunView, scores: Scores): string[] {
-  const best = scores.verdict?.bestSeat ?? scores.order[0] ?? '';
+  const best = representative(scores);
+  if (best === null) return [];
   const placed = view.seats.flatMap(({ seat }) => {
     const ballot = ballotOf(view, seat);
     const place =

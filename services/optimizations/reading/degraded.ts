@@ -1,4 +1,5 @@
 import type { Degraded, Optimization } from '#services/optimizations/contract.ts';
+import { seatName } from './words/names.ts';
 import type { RunView } from './view.ts';
 
 /** A completed run in which a model that was paid for has no accepted answer. */
@@ -26,7 +27,7 @@ export function degradedWords(
   { price }: Pick<Optimization['credits'], 'price'>,
 ): { title: string; sentences: string[] } {
   const names = missing.map(
-    ({ seat, name, why }) => `${name} (${seat}): ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
+    ({ seat, why }) => `${seatName(missing, seat)}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
   );
   return {
     title: `${answered} of ${paidFor} models answered`,

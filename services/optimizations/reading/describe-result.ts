@@ -1,7 +1,6 @@
 import type { OptionSide, RunResult } from '#services/optimizations/contract.ts';
-import { votedOption } from '#services/optimizations/council/verdict.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
-import { hasNoDraft, undecidableOption } from '#services/optimizations/run/events.ts';
+import { hasNoDraft, undecidableOption, votedOption } from '#services/optimizations/run/events.ts';
 import type { Heading, Scores, Slot } from '#services/optimizations/run/events.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import {
@@ -14,6 +13,7 @@ import {
   optionText,
   reasonOf,
 } from './texts.ts';
+import { seatName } from './words/names.ts';
 import type { RunView } from './view.ts';
 
 /**
@@ -28,12 +28,11 @@ export function describeResult(view: RunView): RunResult | null {
   const isWritten = !hasNoDraft(conclusion);
   const draft = isWritten ? acceptedDraft(view) : null;
   const about = scores && (scores.verdict ? votedOption(scores) : draftedOption(view));
-  const tieBreak = scores?.verdict?.tieBreak ?? null;
   return {
     heading,
     option_id: heading === 'no_majority' ? null : about,
     ...votesFor(scores, about),
-    tie_break: tieBreak === null ? null : { option_id: tieBreak, by: 'order' },
+    tie_break: scores?.verdict?.tieBreak ?? null,
     decision_option: about === null ? null : optionText(view, about),
     objection:
       scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
@@ -50,7 +49,8 @@ export function describeResult(view: RunView): RunResult | null {
   };
 }
 
-function votesFor(scores: Scores | null, option: string | null) {
+/** By heads. */
+export function votesFor(scores: Scores | null, option: string | null) {
   const camps = scores?.decision.votes ?? {};
   return {
     votes_for: option === null ? 0 : (camps[option]?.length ?? 0),
@@ -86,15 +86,16 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
 /** The page of a run without a checked draft: the best answer for the option, or what is missing. */
 function putTogether(view: RunView, heading: Heading, option: string | null): Words {
   const none = { changed: null, next_steps: [], dissent: [], verified: 'none' as const };
-  if (heading === 'undecidable' || option === undecidableOption)
+  const seat = view.conclusion?.bestSeat ?? null;
+  const isOpen = heading === 'undecidable' || option === undecidableOption;
+  if (isOpen || (seat === null && option !== null))
     return {
       ...none,
       decision: option === null ? erased : optionText(view, option),
-      sections: [],
+      sections: isOpen ? [] : voterReasons(view, option ?? ''),
       uncertainties: [],
       seat: null,
     };
-  const seat = view.conclusion?.bestSeat ?? null;
   const opinion = seat === null ? null : opinionOf(view, seat);
   return {
     ...none,
@@ -107,6 +108,16 @@ function putTogether(view: RunView, heading: Heading, option: string | null): Wo
     uncertainties: opinion ? [...opinion.assumptions, ...opinion.missing_info] : [],
     seat,
   };
+}
+
+/** Why its voters want an option that no answer proposes. */
+function voterReasons(view: RunView, option: string): RunResult['sections'] {
+  const voters = view.scores?.decision.votes[option] ?? [];
+  const reasons = voters.flatMap((seat) => {
+    const reason = decisionReason(view, seat);
+    return reason === null ? [] : [`${seatName(view.seats, seat)}: ${reason}`];
+  });
+  return [{ heading: 'Why they voted for it', blocks: plain(reasons) }].filter(isFilled);
 }
 
 /** The facts that models ask for, those that more of them name first. */

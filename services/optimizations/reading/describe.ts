@@ -12,6 +12,7 @@ import type {
   SeatProgress,
   SeatStatus,
 } from '#services/optimizations/contract.ts';
+import { representative, votedOption } from '#services/optimizations/run/events.ts';
 import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
 import {
   answerSlot,
@@ -20,7 +21,7 @@ import {
   reviewSlot,
 } from '#services/optimizations/run/slots.ts';
 import { describeDegraded } from './degraded.ts';
-import { acceptedDraft, describeResult } from './describe-result.ts';
+import { acceptedDraft, describeResult, votesFor } from './describe-result.ts';
 import {
   claimText,
   decisionReason,
@@ -31,7 +32,7 @@ import {
   optionText,
   quoteOf,
 } from './texts.ts';
-import { answerCall } from './view.ts';
+import { answerCall, ballotOf, isVotedAgain } from './view.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
@@ -77,7 +78,7 @@ function describeRefinement({ refines, before }: RunView): Optimization['refines
     text: about === 'contested' ? null : (text ?? erased),
     claim_id: claimId,
     claim_ids: [...claims],
-    given_before: [...(before?.given ?? [])],
+    given_before: (before?.given ?? []).map((given) => given.text),
     decision_before: before?.decision ?? null,
   };
 }
@@ -96,6 +97,7 @@ export function summarize(view: RunView): OptimizationSummary {
     progress: overallProgress(view),
     agreement_score: view.scores?.agreement.score ?? null,
     confidence_score: view.scores?.decision.share ?? null,
+    ...countVotes(view.scores),
     cost: cost.micros === null ? null : cost.micros / 1_000_000,
     cost_is_minimum: cost.atLeast,
     credits: {
@@ -115,6 +117,13 @@ export function summarize(view: RunView): OptimizationSummary {
     createdAt: view.createdAt,
     ended_at: view.endedAt,
   };
+}
+
+/** For the option that leads, and in all, by heads. */
+function countVotes(scores: Scores | null): Pick<OptimizationSummary, 'votes_for' | 'votes_total'> {
+  if (scores === null) return { votes_for: null, votes_total: null };
+  const { votes_for, votes_total } = votesFor(scores, votedOption(scores));
+  return { votes_for, votes_total };
 }
 
 export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus {
@@ -492,11 +501,10 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
       ? {
           seat: scores.minority.seat,
           position: positionOf(view, scores.minority),
+          votes: otherVotes(view, scores),
           against: [...scores.minority.against],
           flaws: scores.minority.against.flatMap((seat) =>
-            fatalFlawsOf(view, seat, scores.verdict?.bestSeat ?? scores.order[0] ?? '').map(
-              (text) => ({ seat, text }),
-            ),
+            fatalFlawsOf(view, seat, representative(scores) ?? '').map((text) => ({ seat, text })),
           ),
         }
       : null,
@@ -550,7 +558,7 @@ function agreementNote(scores: Scores): string | null {
   ];
   if (notes.length > 0) return notes.join(' ');
   return rank === null
-    ? 'Reviewers had too few answers in common to measure how far their orders agree.'
+    ? 'The score leaves out how far the orders of the reviewers agree: they had too few answers in common.'
     : null;
 }
 
@@ -568,6 +576,10 @@ function describeArea(
       seats: [...side.seats],
       quote: quoteOf(view, scores, area.about, side),
     })),
+    firm: (area.firm ?? []).flatMap((seat) => {
+      const percent = ballotOf(view, seat)?.votes[area.about]?.confidence;
+      return percent === undefined ? [] : [{ seat, percent }];
+    }),
     settled_by: settledBy(view, scores, area.about),
   };
 }
@@ -578,25 +590,47 @@ function settledBy(view: RunView, scores: Scores, about: string): string | null 
   return written ?? missingFact(view, scores, about);
 }
 
-/** A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. */
+/** Who voted for another option than the one that was chosen. */
+function otherVotes(
+  view: RunView,
+  scores: Scores,
+): NonNullable<BiasAnalysis['minority_report']>['votes'] {
+  const chosen = votedOption(scores);
+  return Object.entries(scores.decision.votes)
+    .filter(([option]) => option !== chosen)
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .map(([option, seats]) => ({
+      option_id: option,
+      text: optionText(view, option),
+      seats: [...seats],
+    }));
+}
+
+/**
+ * A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. In a
+ * refinement the reason comes first, because it is newer than the answer.
+ */
 function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minority']>): string {
   const ownAnswer = opinionOf(view, seat)?.recommendation.one_line ?? erased;
-  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
   const reason = decisionReason(view, seat);
+  if (reason !== null && isVotedAgain(view, seat, 'decision')) return reason;
+  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
   const option = optionText(view, optionId);
   return reason === null ? option : `${option}: ${reason}`;
 }
 
 function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): string {
+  // A refinement asks for votes only: what answers said stands as it was before.
+  const first = view.refines === null ? '' : ' in the first round';
   switch (factor.kind) {
     case 'unsure_claim':
       return `${factor.count} models are unsure: ${claimText(view, factor.ref)}`;
     case 'flips':
-      return `${factor.count} models would change their advice if this were false: ${claimText(view, factor.ref)}`;
+      return `${factor.count} models ${first === '' ? '' : `said${first} that they `}would change their advice if this were false: ${claimText(view, factor.ref)}`;
     case 'assumption':
-      return `Assumed by ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `Assumed by ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'missing_info':
-      return `Missing for ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `Missing for ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'process':
       return processWords[factor.ref] ?? factor.ref;
   }

@@ -121,6 +121,8 @@ export function summaryOf(
     progress: progressOf(row),
     agreement_score: row.agreement_score,
     confidence_score: row.decision_share,
+    votes_for: row.votes_for,
+    votes_total: row.votes_total,
     cost: row.cost_micros === null ? null : row.cost_micros / 1_000_000,
     // While it runs, no cost is missing for good.
     cost_is_minimum: hasEnded && row.unpriced_calls > 0,

@@ -1,41 +1,23 @@
+import { listed } from '#services/models/seating/words.ts';
 import type {
   BiasAnalysis,
-  Disagreement,
   Flaw,
   NextStep,
-  Objection,
   Optimization,
   OptionSide,
   RunResult,
 } from '#services/optimizations/contract.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
-import { claimText, fatalFlawsOf } from './texts.ts';
+import { flawsTitle, isListed, objectionWords } from './words/doubts.ts';
+import { seatName, seatNames } from './words/names.ts';
 import { ballotOf } from './view.ts';
 import type { RunView } from './view.ts';
 
 /** What a result says in words: the same on its page, in exports, in emails and on the command line. */
 
-export type Names = readonly { seat: string; name: string }[];
-
-/** "GPT-6.1 Terra (S1)". */
-export function seatName(names: Names, seat: string): string {
-  const name = names.find((one) => one.seat === seat)?.name;
-  return name === undefined ? seat : `${name} (${seat})`;
-}
-
-export function seatNames(names: Names, seats: readonly string[]): string {
-  return listed(seats.map((seat) => seatName(names, seat)));
-}
-
-/** "S1", "S1 and R2", "S1, R2 and I1". */
-export function listed(items: readonly string[]): string {
-  if (items.length < 2) return items[0] ?? '';
-  return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
-}
-
 // ── the heading ─────────────────────────────────────────────────────────────────────────────────
 
-type Counted = Pick<RunResult, 'heading' | 'votes_for' | 'votes_total'>;
+type Counted = Pick<RunResult, 'heading' | 'votes_for' | 'votes_total' | 'seat'>;
 
 /** The heading with its count. A run of v0.1 may know no votes. */
 export function headingWords(result: Counted): string {
@@ -48,7 +30,7 @@ export function headingWords(result: Counted): string {
     case 'no_majority':
       return 'No majority';
     case 'best_single_answer':
-      return 'Best single answer';
+      return result.seat === null ? 'The option with most votes' : 'Best single answer';
     case 'undecidable':
       return 'Cannot be decided from what was given';
   }
@@ -59,30 +41,73 @@ export function isAdvice({ heading }: Pick<RunResult, 'heading'>): boolean {
   return heading === 'recommendation' || heading === 'best_single_answer';
 }
 
-/** The vote behind the heading; null where a run of v0.1 knows none. */
-export function voteWords(view: RunView, result: RunResult): string | null {
+/** The vote behind the heading, who wrote the text below it and who checked that; a paragraph each. */
+export function outcomeSentences(run: Optimization, result: RunResult): string[] {
+  const unwritten = unwrittenWords(run, result);
+  const about = unwritten ?? verifiedWords(run, result);
+  return [...voteSentences(run.council, result), about];
+}
+
+/** Whether the decision of an open question says more than that it is open. */
+export function saysMore({ heading, decision, decision_option: option }: RunResult): boolean {
+  return heading === 'undecidable' && decision !== option;
+}
+
+function voteSentences(view: RunView, result: RunResult): string[] {
   const { heading, votes_for: votes, votes_total: total, decision_option: option } = result;
-  if (heading === 'no_majority') return noMajorityWords(view, result);
-  if (total === 0 || option === null) return null;
+  if (heading === 'no_majority') return noMajoritySentences(view, result);
+  if (total === 0 || option === null) return [];
   const count = `${votes} of ${models(total)}`;
-  const named = `“${option.replace(/\.$/, '')}”`;
-  return {
-    recommendation: `They voted for ${named}.`,
-    undecidable: `${count} ${votes === 1 ? 'says' : 'say'} so${halfNote(result)}.`,
-    best_single_answer: `${count} voted for ${named}${halfNote(result)}.`,
-  }[heading];
+  const voted = result.decision === option ? 'it' : named(option);
+  return [
+    {
+      recommendation: `They voted for ${voted}.`,
+      undecidable: `${count} ${votes === 1 ? 'says' : 'say'} so${halfNote(result)}.`,
+      best_single_answer: `${count} voted for ${voted}${halfNote(result)}.`,
+    }[heading],
+  ];
 }
 
 /** Why the option with most votes was not chosen: it needs most models, most makers, and every camp. */
-function noMajorityWords(view: RunView, { options, votes_total: total }: RunResult): string {
-  const most = Math.max(...options.map(({ voters }) => voters.length));
-  const [first, ...others] = options.filter(({ voters }) => voters.length === most);
-  if (others.length > 0)
-    return `${others.length + 1} options have ${most} ${most === 1 ? 'vote' : 'votes'} each.`;
-  const lead = `“${first?.text ?? ''}” has most votes, ${most} of ${total}`;
-  return view.scores?.twoCamps && view.scores.decision.modal === first?.option_id
-    ? `${lead}, but the reviewers form two camps that favor different options.`
-    : `${lead}, but models of one maker count for less, and by makers it does not lead.`;
+function noMajoritySentences(view: RunView, result: RunResult): string[] {
+  const { most, first, count } = leadOf(result);
+  const tie = `${count} options have ${votesWords(most)} each`;
+  if (count > 1) return [`${tie}, so none of them is recommended.`];
+  const lead = `${most} of ${models(result.votes_total)} voted for ${named(first?.text ?? '')}. It is not recommended, because`;
+  const [one = [], other = []] = view.scores?.verdict?.camps ?? [];
+  if (one.length === 0)
+    return [
+      `${lead} models of one maker share weight, and counted by makers it is not ahead of all others.`,
+    ];
+  return [
+    `${lead} the models form two camps: each ranks the answers much alike, against the order of the other. An option is recommended only if it is first in both.`,
+    `One camp is ${campWords(view, result, one)}.`,
+    `The other is ${campWords(view, result, other)}.`,
+  ];
+}
+
+/** "GPT-6.1 Terra (S1) and Grok 5 (R2): 1 vote for “A”, 1 vote for “B”". */
+function campWords({ seats }: RunView, { options }: RunResult, camp: readonly string[]): string {
+  const votes = options.flatMap(({ text, voters }) => {
+    const count = voters.filter((seat) => camp.includes(seat)).length;
+    return count === 0 ? [] : [`${votesWords(count)} for ${named(text)}`];
+  });
+  return `${seatNames(seats, camp)}: ${votes.join(', ')}`;
+}
+
+/** The option with most votes by heads, and how many have as many. */
+function leadOf({ options }: Pick<RunResult, 'options'>) {
+  const most = Math.max(0, ...options.map(({ voters }) => voters.length));
+  const leading = options.filter(({ voters }) => voters.length === most);
+  return { most, first: leading[0], count: leading.length };
+}
+
+function named(option: string): string {
+  return `“${option.replace(/\.$/, '')}”`;
+}
+
+function votesWords(count: number): string {
+  return count === 1 ? '1 vote' : `${count} votes`;
 }
 
 function models(count: number): string {
@@ -94,7 +119,7 @@ function halfNote({ votes_for: votes, votes_total: total }: Counted): string {
 }
 
 /** Why a page without a checked recommendation looks as it does; null on any other. */
-export function unwrittenWords(run: Optimization, result: RunResult): string | null {
+function unwrittenWords(run: Optimization, result: RunResult): string | null {
   const end = run.council.conclusion;
   const isUnwritten = end?.draftFailed ?? result.heading === 'best_single_answer';
   if (!isUnwritten && result.seat === null) return null;
@@ -107,16 +132,21 @@ export function unwrittenWords(run: Optimization, result: RunResult): string | n
     : `${because}, so this page shows the answer of ${seatName(run.models, result.seat)}, unchanged.`;
 }
 
-/** Who checked the recommendation; null where none was written. */
-export function verifiedWords(run: Optimization, result: RunResult): string | null {
-  if (unwrittenWords(run, result) !== null) return null;
+/** Who compared the text with what, and what they found. */
+function verifiedWords({ evolution }: Optimization, { heading, verified }: RunResult): string {
+  const text = heading === 'recommendation' ? 'the recommendation' : 'the text below';
+  const agreed = evolution.bias?.consensus_points.length ?? 0;
+  const claims = agreed === 1 ? 'the claim' : `the ${agreed} claims`;
+  const found = `compared ${text} with ${claims} that the panel agrees on and found no contradiction.`;
+  if (agreed === 0)
+    return `The models agree on no claim, so there was nothing to check ${text} against.`;
   return {
-    two: 'Two other models checked it against what the panel agreed on.',
-    one: 'One other model checked it against what the panel agreed on.',
-    self: 'Checked only by the model that wrote it.',
-    none: 'Not independently checked.',
-    nothing_to_verify: 'The models agreed on no claim, so there was nothing to check it against.',
-  }[result.verified];
+    two: `Two other models ${found}`,
+    one: `One other model ${found}`,
+    self: `Only the model that wrote ${text} has checked it.`,
+    none: `No other model has checked ${text}.`,
+    nothing_to_verify: '',
+  }[verified];
 }
 
 /** Whether one answer is clearly first, or why none is; null before the reviews are counted. */
@@ -135,79 +165,24 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
     narrow_margin: 'No clear winner: the first answers are too close.',
     no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
     not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
-    // Why copies say little stands in the note of the score.
-    copies: 'Clear winner not judged.',
+    copies: 'Clear winner not judged: too few different models sit on the panel.',
   }[scores.clearWinnerReason];
 }
 
-// ── objections and divergences ──────────────────────────────────────────────────────────────────
-
-/** "Strongest objection, by GPT-6.1 Terra (S1)". */
-export function objectionTitle(names: Names, { seat }: { seat: string }): string {
-  return `Strongest objection, by ${seatName(names, seat)}`;
+/** What holds the score down or is not in it, and what ordered the answers. */
+export function computedSentences({
+  agreement_score: score,
+  agreement_note: note,
+  ordering,
+}: BiasAnalysis): string[] {
+  return [
+    // Without a score, the note is the caption of the ring.
+    ...(note === null || score === null ? [] : [note]),
+    ordering === 'kemeny'
+      ? 'The answers are in the order that contradicts the fewest comparisons of the reviewers.'
+      : 'The answers are in the order of their win rates.',
+  ];
 }
-
-/** What it says, after the claim that it is about. */
-export function objectionWords(view: RunView, { text, claim_id: claim }: Objection): string {
-  return claim === null ? text : `On “${claimText(view, claim).replace(/\.$/, '')}”: ${text}`;
-}
-
-export const flawsTitle = 'What two or more models call a mistake';
-
-/** What the reviewers wrote, each text once with all who wrote it; empty once the texts are erased. */
-export function flawTexts(
-  { council }: Optimization,
-  { about_seat: about, reviewers }: Flaw,
-): { seats: string[]; text: string }[] {
-  const authors = new Map<string, string[]>();
-  for (const seat of reviewers)
-    for (const text of fatalFlawsOf(council, seat, about))
-      authors.set(text, [...(authors.get(text) ?? []), seat]);
-  return [...authors].map(([text, seats]) => ({ seats, text }));
-}
-
-export function replyWords({ reply }: Flaw): string {
-  return reply === null ? 'No answer was written.' : `The answer: ${reply}`;
-}
-
-export const campsWords = 'The models split into two camps.';
-
-/** The divergences as they are listed: the decision first. */
-export function divergencesOf({ disagreement_areas: areas }: BiasAnalysis): Disagreement[] {
-  return areas.toSorted(
-    (one, other) => Number(other.about === 'decision') - Number(one.about === 'decision'),
-  );
-}
-
-type Side = Disagreement['sides'][number];
-
-/** Whose words a side's quote is, or that nobody on that side gave any. */
-export function sideWords(names: Names, about: string, { stance, seats, quote }: Side): string {
-  if (quote !== null) {
-    const name = seatName(names, quote.seat);
-    return quote.source === 'reason'
-      ? `${name} wrote with its vote:`
-      : `From the answer of ${name}:`;
-  }
-  const [one, several] =
-    about === 'decision'
-      ? ['voted for this', 'voted for this']
-      : (holding[stance] ?? [stance, stance]);
-  return `${seatNames(names, seats)} ${seats.length === 1 ? one : several} and gave no reason.`;
-}
-
-/** Stances on a claim are three fixed words; on the decision they are the options. */
-export function stanceWord(stance: string): string {
-  return { agree: 'Agree', disagree: 'Disagree', unsure: 'Unsure' }[stance] ?? stance;
-}
-
-export const settledTitle = 'Both sides, and what would settle the question';
-
-const holding: Readonly<Record<string, readonly [one: string, several: string]>> = {
-  agree: ['agrees', 'agree'],
-  disagree: ['disagrees', 'disagree'],
-  unsure: ['is unsure', 'are unsure'],
-};
 
 // ── options and steps ───────────────────────────────────────────────────────────────────────────
 
@@ -217,12 +192,10 @@ export const optionsTitle = 'The options side by side';
 export function optionFacts(
   view: RunView,
   { voters, answer, objection, settled_by: settled }: OptionSide,
+  flaws: readonly Flaw[],
 ): { title: string; text: string }[] {
   return [
-    {
-      title: voters.length === 1 ? '1 vote' : `${voters.length} votes`,
-      text: seatNames(view.seats, voters),
-    },
+    { title: votesWords(voters.length), text: seatNames(view.seats, voters) },
     ...(answer === null
       ? []
       : [
@@ -230,18 +203,33 @@ export function optionFacts(
         ]),
     objection === null
       ? { title: 'Strongest objection', text: 'No reviewer wrote one.' }
-      : { title: objectionTitle(view.seats, objection), text: objectionWords(view, objection) },
+      : {
+          title: `Strongest objection, by ${seatName(view.seats, objection.seat)}`,
+          text: isListed(flaws, objection)
+            ? `It is under “${flawsTitle}”.`
+            : objectionWords(view, objection),
+        },
     { title: 'What would settle it', text: settled ?? 'No model named a fact.' },
   ];
 }
 
 export const tieBreakTitle = 'If you must decide today';
-export const tieBreakNote =
-  'This is a tie-break. It is chosen by the order in which the reviewers placed the answers, because the vote chose no option.';
+
+/** Why it is this option: it has most votes, or the order of the answers breaks a tie. */
+export function tieBreakNote(view: RunView, result: RunResult): string {
+  const { most, first, count } = leadOf(result);
+  const order = 'the order in which the reviewers placed the answers chooses between them';
+  if (count > 1)
+    return `This is a tie-break: ${count} options have ${votesWords(most)} each, and ${order}.`;
+  const isLead = first?.option_id === result.tie_break;
+  if (isLead && (view.scores?.verdict?.camps.length ?? 0) > 0)
+    return `This is the option with most votes, ${most} of ${result.votes_total}. It is no recommendation, because it is not first in both camps.`;
+  return `This is a tie-break: one option is first by models, but not alone by makers, and ${order}.`;
+}
 
 /** The option of the tie-break in words; null without one. */
 export function tieBreakOption({ tie_break: chosen, options }: RunResult): string | null {
-  return options.find(({ option_id: id }) => id === chosen?.option_id)?.text ?? null;
+  return options.find(({ option_id: id }) => id === chosen)?.text ?? null;
 }
 
 /** Without a majority the steps belong to the option of the tie-break. */
@@ -277,15 +265,6 @@ export function openPoints(result: RunResult, bias: BiasAnalysis): string[] {
       kind !== 'flips' && (kind !== 'missing_info' || result.missing_facts.length === 0),
   );
   return [...new Set([...result.uncertainties, ...factors.map(({ text }) => text)])];
-}
-
-/** What the minority has against the top answer, unless it is listed among the mistakes. */
-export function minorityFlaws(
-  { flaws }: RunResult,
-  report: NonNullable<BiasAnalysis['minority_report']>,
-): { seat: string; text: string }[] {
-  const listedOnes = new Set(flaws.flatMap(({ texts }) => texts));
-  return report.flaws.filter(({ text }) => !listedOnes.has(text));
 }
 
 /** What seats wrote with their votes on a claim, in the order of the panel. */

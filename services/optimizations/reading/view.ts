@@ -159,10 +159,15 @@ export type BeforeView = {
   /** By seat: the review with every vote that was given again before. */
   reviews: Readonly<Record<string, ReviewView>>;
   /** The earlier refinements' facts and instructions, oldest first. */
-  given: readonly string[];
+  given: readonly Given[];
   /** The decision that the result before announced; null where it was erased. */
   decision: string | null;
+  /** Its heading with the votes. */
+  heading: string | null;
 };
+
+/** An instruction or a changed fact, and the claim that the fact is about. */
+export type Given = { text: string; claimId: string | null };
 
 export type ReviewView = { ballot: Ballot; notes: ReviewNotes | null };
 
@@ -588,6 +593,24 @@ export function reviewOf(view: RunView, seat: string): ReviewView | null {
     ballot: { ...again, votes: { ...votes, ...again.votes } },
     notes: before?.notes ?? null,
   };
+}
+
+/** What the person has said since the root, oldest first. */
+export function givenOf({ before, refines }: RunView): Given[] {
+  const { text = null, claimId = null } = refines ?? {};
+  return [...(before?.given ?? []), ...(text === null ? [] : [{ text, claimId }])];
+}
+
+/**
+ * Whether a seat's vote was given again in this refinement.
+ *
+ * @param about a claim id, or `decision`
+ */
+export function isVotedAgain(view: RunView, seat: string, about: string): boolean {
+  const outcome = view.calls[reviewSlot(seat)]?.outcome;
+  return (
+    outcome?.kind === 'second_vote' && (about === 'decision' || outcome.votes[about] !== undefined)
+  );
 }
 
 /** What a refinement begins with, as far as its own event says. */

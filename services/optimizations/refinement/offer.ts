@@ -1,6 +1,7 @@
 import type { RunRow } from '#projections/optimization-list.ts';
 import { reviewsQuorum } from '#services/optimizations/council/quorum.ts';
 import type { Refinable } from '#services/optimizations/contract.ts';
+import { laterRefinementPrice, refinementTerms } from './price.ts';
 
 /** What the next refinement of a run would cost, and what keeps it from being begun. */
 
@@ -31,8 +32,6 @@ export type Ground = {
 
 /** Bounds how many streams a refinement is read from. */
 const mostRefinements = 20;
-const includedTries = 3;
-const leastPrice = 2;
 
 /**
  * The price of a run covers one refinement, which is used up when it completes, and three tries at
@@ -44,10 +43,10 @@ export function offerOf(
 ): { price: number; includedLeft: number } {
   const tries = refinements.filter((one) => one.price === 0 && one.started_at !== null);
   const isLeft =
-    tries.length < includedTries && !tries.some(({ status }) => status === 'completed');
+    tries.length < refinementTerms.tries && !tries.some(({ status }) => status === 'completed');
   return isLeft
     ? { price: 0, includedLeft: 1 }
-    : { price: Math.max(leastPrice, Math.ceil(rootPrice / 5)), includedLeft: 0 };
+    : { price: laterRefinementPrice(rootPrice), includedLeft: 0 };
 }
 
 export function refinableOf(ground: Ground): Refinable {

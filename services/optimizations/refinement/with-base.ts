@@ -1,7 +1,8 @@
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeResult } from '#services/optimizations/reading/describe-result.ts';
+import { headingWords } from '#services/optimizations/reading/result-words.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
-import { reviewOf } from '#services/optimizations/reading/view.ts';
+import { givenOf, reviewOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /**
@@ -9,9 +10,9 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
  * that it starts from. The answers come without their attempts, which cost nothing here.
  */
 export function withBase(view: RunView, base: RunView): RunView {
-  const { challenge, context, objectives, constraints, files, standIn, ledger, refines } = base;
-  const text = refines?.text ?? null;
-  const decision = describeResult(base)?.decision ?? erased;
+  const { challenge, context, objectives, constraints, files, standIn, ledger } = base;
+  const result = describeResult(base);
+  const decision = result?.decision ?? erased;
   const opinions = Object.entries(base.calls).filter(
     ([slot]) => parseSlot(slot).kind === 'opinion',
   );
@@ -32,8 +33,9 @@ export function withBase(view: RunView, base: RunView): RunView {
           return review === null ? [] : [[seat, review] as const];
         }),
       ),
-      given: [...(base.before?.given ?? []), ...(text === null ? [] : [text])],
+      given: givenOf(base),
       decision: decision === erased ? null : decision,
+      heading: result && headingWords(result),
     },
   };
 }

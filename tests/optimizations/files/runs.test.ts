@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ExportReply } from '#services/identity/contract.ts';
 import { optimizationLimits } from '#services/optimizations/contract.ts';
 import type { Estimate, Optimization } from '#services/optimizations/contract.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';

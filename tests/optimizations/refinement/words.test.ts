@@ -21,7 +21,7 @@ describe('what a seat says in a refinement', () => {
   };
   const viewWith = (calls: object) =>
     ({
-      before: { reviews: { S1: before }, given: [], decision: null },
+      before: { reviews: { S1: before }, given: [], decision: null, heading: null },
       calls,
     }) as unknown as RunView;
   const second = {

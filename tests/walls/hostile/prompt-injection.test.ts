@@ -13,7 +13,7 @@ import type {
   RefineRequest,
 } from '#services/optimizations/contract.ts';
 import { finishedEmail, finishedRun } from '#services/optimizations/finished-email.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { refinementId } from '#services/optimizations/refinement/begin.ts';
 import { layOut } from '#services/platform/mail/layout.ts';
 import { dataDelimiter, simulatedRunSeed } from '#services/platform/seeded.ts';

@@ -20,7 +20,7 @@ import { balance, runServer, type RunServer } from '#tests/web/support/run-serve
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
-import { orderingWords } from '#web/run/words.ts';
+import { computedSentences } from '#services/optimizations/reading/result-words.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -132,7 +132,7 @@ describe('the chamber', () => {
       text: 'Begin **small** <img src=x onerror=alert(1)>',
       progress: 50,
     });
-    const card = page.getByRole('listitem').filter({ hasText: 'Writing its answer' });
+    const card = page.getByRole('listitem').filter({ hasText: 'Writing an answer' });
     await card.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
     await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('20');
   });
@@ -213,12 +213,12 @@ describe('the chamber', () => {
   it('a run in synthesis offers no cancellation', async () => {
     const { page } = await watch(whole, untilSynthesis);
     await page
-      .getByText('The recommendation is being written: the run can no longer be cancelled.')
+      .getByText("The recommendation is being written, so it's too late to cancel.")
       .waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
-  it('a cancellation states its cost first, and the page is left once the ledger has the credits', async () => {
+  it('a cancellation states its cost first, and leads to the page of the run once the ledger has the credits', async () => {
     const script = started()
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
@@ -226,13 +226,15 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length - 2);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await dialog.getByText('Models are at work: 7 of 14 credits come back.').waitFor();
+    await dialog.getByText("Models are working. You'll get 7 of 14 credits back.").waitFor();
     expect(await violations(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.getByRole('button', { name: 'Cancel run' }).click();
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
     server.publish(story.facts.length);
-    await page.waitForURL('**/dashboard');
-    await page.getByText('7 credits came back.').first().waitFor();
+    await page.waitForURL(`**/optimizations/${runId}`);
+    await page.getByText('7 credits returned to your balance.').first().waitFor();
+    await page.getByText('you cancelled the run before the models had reviewed').waitFor();
+    await page.getByRole('button', { name: 'Copy as Markdown' }).waitFor();
   });
 
   it('a run that could not be cancelled is shown to continue', async () => {
@@ -240,7 +242,7 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length);
     server.answerCommands(problem(409, 'too-late', 'The recommendation is being written.'));
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByText('Failed to cancel optimization').first().waitFor();
     await page.getByText('The run continues.').waitFor();
   });
@@ -373,6 +375,7 @@ describe('the result', () => {
         'Next steps',
         'What would change this',
         'Reasons',
+        'Consensus points',
         'Divergences',
         "What's uncertain",
         'How this was reached',
@@ -382,10 +385,10 @@ describe('the result', () => {
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
       )
       .waitFor();
-    const bias = whole.copy().evolution.bias!;
-    await page.getByText(orderingWords(bias)).waitFor();
-    const other = { ordering: bias.ordering === 'kemeny' ? 'win_rate' : 'kemeny' } as const;
-    expect(await page.getByText(orderingWords(other)).count()).toBe(0);
+    const [computed = ''] = computedSentences(whole.copy().evolution.bias!).slice(-1);
+    expect(await page.getByText(computed).isVisible()).toBe(false);
+    await page.getByText('How this is computed').click();
+    await page.getByText(computed).waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);
@@ -476,7 +479,7 @@ describe('the result', () => {
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
-    await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
+    await page.getByText('7 of 14 credits charged, 7 returned.').waitFor();
     await page.getByText('1 of 7 models had answered.').waitFor();
     await page.getByText('S1 would begin small.').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
@@ -485,7 +488,7 @@ describe('the result', () => {
   it('the page of a failed run says why, what it cost, and offers a retry', async () => {
     const failed = started().died(opinionsOf(['S1', 'S2', 'S3', 'R1', 'R2', 'I1', 'I2']));
     const { page } = await read(storyOf(failed.given(settled(0, 0))));
-    await page.getByText('Nothing was charged: all 14 credits came back.').waitFor();
+    await page.getByText("You weren't charged. All 14 credits were returned.").waitFor();
     const retry = page.getByRole('link', { name: 'Retry' });
     await expect.poll(() => retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
   });

@@ -183,7 +183,7 @@ describe('what the form sends', () => {
       [3, 'Each of the objectives may have at most 300 characters'],
     ]);
     expect(stillMissing({ ...filled, objectives }, null, checked)).toEqual([
-      'Correct the fields that are marked.',
+      'Please fix the highlighted fields.',
     ]);
   });
 
@@ -535,13 +535,13 @@ describe('the words of a strategy', () => {
     [118, 119, 'about 2\u00A0min'],
   ])('a duration of %d s, below %d in nine of ten runs, reads %s', (p50, p90, words) => {
     const duration = { p50, p90, runs: 20 };
-    expect(durationWords({ duration, typical_seconds: 30 })).toBe(words);
+    expect(durationWords({ duration, at_most_seconds: 960 })).toBe(words);
   });
 
   it.each([
-    [30, '2 to 5 minutes, not yet measured here'],
-    [5400, 'about 90\u00A0min, not yet measured here'],
-  ])('a duration of %d s by design that was not measured reads %s', (typical, words) => {
-    expect(durationWords({ duration: null, typical_seconds: typical })).toBe(words);
+    [480, 'at most 8\u00A0min, not yet measured here'],
+    [10_800, 'at most 180\u00A0min, not yet measured here'],
+  ])('a run that ends after %d s and was not measured reads %s', (most, words) => {
+    expect(durationWords({ duration: null, at_most_seconds: most })).toBe(words);
   });
 });

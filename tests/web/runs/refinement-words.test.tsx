@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { describeSeat, overallProgress } from '#services/optimizations/reading/describe.ts';
 import { announcedOf, announcementsBetween } from '#web/features/chamber/announcements.ts';
 import { Findings } from '#web/features/result/completed.tsx';
@@ -13,6 +13,7 @@ import {
   changed,
   given,
   inChain,
+  movedStory,
   refinedStory,
   refinedWithoutDraft,
   rootStory,
@@ -44,21 +45,53 @@ describe('the words of a refinement', () => {
     expectOrder(words, [
       'What changed',
       changed,
+      'Votes',
+      '7 for “The option o1”, as before. No model changed its vote.',
+      'No vote changed on the claim that was voted on again.',
       'The changed fact',
       given,
-      'About',
+      'About c1',
       'The claim c1 holds.',
-      'The decision before',
+      'The result before',
+      'Recommended by 7 of 7 models: Begin with one fixed offer',
       'Recommended by 7 of 7 models',
       'What would change this',
-      'S1 and S2 would change their advice if this were false.',
+      `You said this is different: “${given}”`,
+      'S1 and S2 kept their vote on the decision.',
     ]);
     expect(words).not.toContain('2 models would change their advice');
+    expect(words).not.toContain('This is different for me');
   });
+
+  it.each([
+    ['page', pageOf(inTwo(movedStory))],
+    ['file', runMarkdown(inTwo(movedStory).copy()).replaceAll(/\\(?=[\W_])|\*/g, '')],
+  ])(
+    'the %s of a refinement says who changed their vote, and dates what is older',
+    (_where, words) => {
+      const option = (id: string) => `“The option ${id}”`;
+      expectOrder(words.replaceAll(/ ?: /g, ': '), [
+        `Votes before: 7 for ${option('o1')}.`,
+        `Votes now: 4 for ${option('o2')} and 3 for ${option('o1')}.`,
+        `Changed: openai-s1 (S1), anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1), from ${option('o1')} to ${option('o2')}.`,
+        'No second vote: openai-i2 (I2). What it voted before still counts.',
+        'Votes changed on the claim that was voted on again.',
+        'Before: 7 agree. Now: 4 agree, 3 disagree. Changed: anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1).',
+        'What would change this',
+        'The claims are as the models made them in the first round.',
+        'S1 and S2 changed their vote on the decision.',
+        'Divergences',
+        'From the first answer of openai-s1 (S1): “Words for c1”',
+      ]);
+      expect(words).toContain('These are from the first round.');
+      expect(words).toContain('Assumed by 2 models in the first round: Prices hold.');
+    },
+  );
 
   it('a refinement whose text failed its checks says what was given, not that anything changed', () => {
     const words = pageOf(inTwo(refinedWithoutDraft));
-    expect(words).toContain('Refinement 2 of 2');
+    expect(words).toContain('Refinement 2');
+    expect(words).not.toContain('2 of 2');
     expect(words).toContain('Nothing new. The models voted again on what they contested.');
     expect(words).not.toContain('What changed');
   });

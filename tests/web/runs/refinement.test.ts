@@ -71,12 +71,13 @@ describe('the composer of a refinement', () => {
     ]);
   });
 
-  it('a claim that is different for the user fills in the fact, and is named in the request', async () => {
+  it('a claim that is different for the user stands above an empty field, and sending waits for the fact', async () => {
     const page = await open(`/optimizations/${runId}`, { api: serverOf(fresh, begun).api });
     await page.getByRole('button', { name: /^This is different for me.*claim c1$/ }).click();
-    await expect
-      .poll(() => words(page).inputValue())
-      .toBe('Not true in my case: The claim c1 holds.');
+    await composer(page).getByText('The claim c1 holds.').waitFor();
+    await composer(page).getByText('Each later one costs 3 credits.').waitFor();
+    expect(await words(page).inputValue()).toBe('');
+    expect(await send(page).isDisabled()).toBe(true);
     await words(page).fill(given);
     await send(page).click();
     await page.getByText(given).waitFor();

@@ -99,6 +99,8 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     progress: 100,
     agreement_score: 82,
     confidence_score: null,
+    votes_for: null,
+    votes_total: null,
     cost: 0.021,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
@@ -140,6 +142,7 @@ const panel = {
     },
   ],
   typical_seconds: 30,
+  at_most_seconds: 960,
   duration: { p50: 28, p90: 41, runs: 20 },
   available: true,
   unavailable: null,
@@ -170,7 +173,6 @@ function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strateg
     recommended: id === 'balanced',
     credits: 14,
     ...panel,
-    not_in_this_version: [],
     ...change,
   };
 }
@@ -180,7 +182,6 @@ export const strategies = [
   strategyOf('balanced'),
   strategyOf('ultra', {
     credits: 104,
-    not_in_this_version: ['Duels of the two best answers'],
     available: false,
     unavailable: 'No model is available.',
     missing: ['GPT-6 Astra'],

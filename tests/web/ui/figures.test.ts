@@ -3,14 +3,13 @@ import { describe, expect, it } from 'vitest';
 import {
   credits,
   creditsInWords,
-  latency,
-  modelCost,
   money,
   percent,
   percentParts,
   price,
   signedCredits,
 } from '#web/ui/text/figures.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
 
 describe('figures', () => {
   it('an unknown figure is two dashes and never 0', () => {

@@ -69,7 +69,7 @@ export function braidOf(view: RunView): BraidView {
         ),
         placement: camp === null ? null : (scores?.placement[seat.seat] ?? null),
         camp,
-        ended: out ? (described.reason ?? 'No longer part of this run') : null,
+        ended: out ? (described.reason ?? 'Dropped out of this run') : null,
       };
     }),
   };

@@ -16,9 +16,9 @@ export function moneyWords({
   if (charged === null) return '';
   if (price === 0) return 'It was included, so nothing was charged.';
   if (settlement === 'none') return 'The run was never started, so nothing was charged.';
-  if (charged === 0) return `Nothing was charged: all ${creditsInWords(price)} came back.`;
+  if (charged === 0) return `You weren't charged. All ${creditsInWords(price)} were returned.`;
   const back = refunded ?? 0;
   return back > 0
-    ? `${charged} of ${creditsInWords(price)} charged, ${back} came back.`
+    ? `${charged} of ${creditsInWords(price)} charged, ${back} returned.`
     : `${creditsInWords(charged)} charged.`;
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
-import type { Names } from '#services/optimizations/reading/result-words.ts';
+import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Divergence } from '#web/run/divergence.tsx';
@@ -63,7 +63,7 @@ function Analysis({
       <p className="text-sm text-ink-2">
         {isRefinement
           ? 'Measured once the models have voted again.'
-          : 'Measured once the models have reviewed each other, blindly.'}
+          : 'Measured once the models have reviewed each other blind.'}
       </p>
     );
   }

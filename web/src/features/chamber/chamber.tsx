@@ -84,7 +84,7 @@ function titleOf(view: RunView): string {
     processing: `${overallProgress(view)} %`,
     completed: 'Done',
     failed: 'Failed',
-    cancelled: 'Cancelled',
+    cancelled: 'Canceled',
   };
   return `${words[statusOf(view)]} · Evolution Chamber`;
 }

@@ -27,7 +27,7 @@ export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): 
         <Tile
           label="Average per optimization"
           value={average === null ? '—' : average.toLocaleString()}
-          detail={average === null ? 'nothing completed yet' : 'credits for each completed one'}
+          detail={average === null ? 'No completed runs yet' : 'credits per completed run'}
         />
         <Tile label="Completed optimizations" value={credits(completed)} />
       </TileRow>
@@ -35,7 +35,7 @@ export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): 
         <MonthBars months={months} />
       ) : (
         <p className="text-ink-2">
-          Your consumption of the last twelve months will stand here once an optimization has run.
+          Your last 12 months of usage will appear here after your first optimization.
         </p>
       )}
     </Card>
@@ -56,7 +56,7 @@ export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactN
         Most Used AI Models
       </h2>
       {models.length === 0 ? (
-        <p className="text-ink-2">The models that your credits went to will stand here.</p>
+        <p className="text-ink-2">The models you spend credits on will appear here.</p>
       ) : (
         <>
           <ol className="space-y-3">

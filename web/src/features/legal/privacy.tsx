@@ -154,7 +154,7 @@ const sections: readonly PolicySection[] = [
           The operator of this site announces changes to this policy{' '}
           <strong>at least 30 days before</strong> they apply.
         </p>
-        <p>Version 2026-11-20: the first one.</p>
+        <p>Version 2026-11-20: first version.</p>
       </>
     ),
   },

@@ -33,7 +33,7 @@ export function ConfirmStart({
       title={`Start for ${price}?`}
       actions={
         <>
-          <Button onClick={onClose}>Back to the form</Button>
+          <Button onClick={onClose}>Keep editing</Button>
           <Button
             tone="primary"
             ref={focusFirst}
@@ -52,7 +52,7 @@ export function ConfirmStart({
         {strategy?.name}
         {available === null || strategy === null
           ? '.'
-          : `. You have ${creditsInWords(available)}; ${available - strategy.credits} are left then.`}
+          : `. You have ${creditsInWords(available)} and will have ${available - strategy.credits} left.`}
       </p>
     </Dialog>
   );

@@ -2,18 +2,21 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
 import {
-  unwrittenWords,
+  computedSentences,
   headingWords,
   isAdvice,
   missingTitle,
-  objectionTitle,
-  objectionWords,
+  outcomeSentences,
+  saysMore,
   tieBreakNote,
-  verifiedWords,
-  voteWords,
+  tieBreakOption,
   winnerWords,
 } from '#services/optimizations/reading/result-words.ts';
-import { orderingWords } from '#web/run/words.ts';
+import {
+  headObjection,
+  objectionTitle,
+  objectionWords,
+} from '#services/optimizations/reading/words/doubts.ts';
 import { Ring } from '#web/ui/ring.tsx';
 import { Tools } from './tools.tsx';
 
@@ -28,11 +31,6 @@ export function Outcome({
   onRefine: () => void;
 }): ReactNode {
   const { bias } = run.evolution;
-  const sentences = [
-    voteWords(run.council, result),
-    unwrittenWords(run, result),
-    verifiedWords(run, result),
-  ].filter((sentence) => sentence !== null);
   return (
     <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
       <section aria-labelledby="outcome" className="space-y-3">
@@ -40,16 +38,16 @@ export function Outcome({
           {headingWords(result)}
         </h2>
         {isAdvice(result) ? <Sentence text={result.decision} /> : null}
-        {sentences.map((sentence) => (
+        {outcomeSentences(run, result).map((sentence) => (
           <p key={sentence} className="max-w-prose text-ink-2">
             {sentence}
           </p>
         ))}
         <Missing facts={result.missing_facts} />
-        {result.heading === 'undecidable' && result.decision !== result.decision_option ? (
+        {saysMore(result) ? (
           <p className="max-w-prose text-lg font-medium">{result.decision}</p>
         ) : null}
-        {result.heading === 'no_majority' ? null : <Objection run={run} result={result} />}
+        <Objection run={run} result={result} />
         <Tools run={run} onRefine={onRefine} />
       </section>
       {bias === null ? null : <Agreement bias={bias} winner={winnerWords(run.council)} />}
@@ -61,13 +59,16 @@ function Sentence({ text }: { text: string }): ReactNode {
   return <p className="max-w-prose font-serif text-3xl">{text}</p>;
 }
 
-/** The option that the order of the answers would take, named as what it is. */
-export function TieBreak({ result, option }: { result: RunResult; option: string }): ReactNode {
+/** The option to take where none is recommended, named as what it is. */
+export function TieBreak({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+  const option = tieBreakOption(result);
   return (
     <div className="space-y-3">
       <Sentence text={result.decision} />
-      <p className="max-w-prose text-ink-2">The option: {option}</p>
-      <p className="max-w-prose text-ink-2">{tieBreakNote}</p>
+      {option === result.decision ? null : (
+        <p className="max-w-prose text-ink-2">The option: {option}</p>
+      )}
+      <p className="max-w-prose text-ink-2">{tieBreakNote(run.council, result)}</p>
     </div>
   );
 }
@@ -86,39 +87,41 @@ function Missing({ facts }: { facts: readonly string[] }): ReactNode {
   );
 }
 
-function Objection({
-  run,
-  result: { objection },
-}: {
-  run: Optimization;
-  result: RunResult;
-}): ReactNode {
+function Objection({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+  const objection = headObjection(result);
   if (objection === null) return null;
   return (
     <p className="max-w-prose border-s-2 border-line-strong ps-3">
-      <span className="font-semibold">{objectionTitle(run.models, objection)}:</span>{' '}
+      <span className="font-semibold">
+        {objectionTitle(run.models, result.heading, objection)}:
+      </span>{' '}
       {objectionWords(run.council, objection)}
     </p>
   );
 }
 
 function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null }): ReactNode {
+  const { agreement_score: score, agreement_note: note } = bias;
   return (
     <section aria-labelledby="agreement" className="space-y-3">
       <h2 id="agreement" className="text-center text-xl text-ink-2">
         Agreement
       </h2>
-      <Ring
-        score={bias.agreement_score}
-        {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
-      />
+      <Ring score={score} {...(score === null && note !== null ? { note } : {})} />
       <p className="text-center text-sm text-ink-2">{winner}</p>
-      <p className="text-center text-sm text-ink-2">{orderingWords(bias)}</p>
-      <p className="text-center text-sm">
-        <Link to="/method" className="link">
-          How this is computed
-        </Link>
-      </p>
+      <details className="text-sm text-ink-2">
+        <summary className="min-h-6 cursor-pointer text-center">How this is computed</summary>
+        <div className="space-y-2 pt-2">
+          {computedSentences(bias).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+          <p>
+            <Link to="/method" className="link">
+              Every figure, and how to redo it
+            </Link>
+          </p>
+        </div>
+      </details>
     </section>
   );
 }

@@ -62,7 +62,7 @@ export function Pending({ runId }: { runId: string }): ReactNode {
   return (
     <Card className="space-y-4">
       <p>
-        This run has not been started. Nothing was charged
+        This run hasn't started. Nothing was charged
         {price === 0 ? ', and it is included.' : `; it costs ${creditsInWords(price)}.`}
       </p>
       {failure === null ? null : <StartFailure error={failure} />}
@@ -96,7 +96,7 @@ function StartFailure({ error }: { error: unknown }): ReactNode {
       tone={isShort ? 'warn' : 'bad'}
       title={
         isOwing
-          ? 'Credits Owed'
+          ? 'Credits owed'
           : isShort
             ? 'Insufficient Credits'
             : 'Failed to start optimization. Please try again.'

@@ -13,7 +13,7 @@ import {
   runCredits,
   runStatusTones,
   runStatusWords,
-  voteShareWords,
+  voteWords,
 } from './words.ts';
 
 /** Runs, one row each, with a link to the chamber while running, then to the result. */
@@ -38,7 +38,7 @@ function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): React
   const facts = [
     strategyName(run.strategy),
     agreementWords(run.agreement_score),
-    voteShareWords(run.confidence_score),
+    voteWords(run),
     runCredits(run),
     refinementsWords(run.refinements),
   ];

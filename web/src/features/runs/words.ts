@@ -1,5 +1,5 @@
 import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract.ts';
-import { creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#web/ui/text/figures.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
@@ -39,9 +39,12 @@ export function refinementsWords(count: number): string | null {
   return count === 1 ? '1 refinement' : `${count} refinements`;
 }
 
-/** "71% of the vote": for the option that most models chose; null before the vote. */
-export function voteShareWords(share: number | null): string | null {
-  return share === null ? null : `${percent(share * 100)} of the vote`;
+/** "5 of 7 models": the vote for the option that leads; null before the vote. */
+export function voteWords({
+  votes_for: votes,
+  votes_total: total,
+}: Pick<OptimizationSummary, 'votes_for' | 'votes_total'>): string | null {
+  return votes === null || total === null ? null : `${votes} of ${total} models`;
 }
 
 /** "Agreement 82, strong"; null without a score. */

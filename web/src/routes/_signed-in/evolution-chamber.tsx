@@ -31,11 +31,13 @@ function WatchedRun({ id }: { id: string }): ReactNode {
       userId={session.user.id}
       missing={<NoSuchRun />}
       onCancelled={(returned) => {
-        showToast('success', 'Run cancelled', {
+        showToast('success', 'Run canceled', {
           message:
-            returned === 0 ? 'Nothing was charged.' : `${creditsInWords(returned)} came back.`,
+            returned === 0
+              ? "You weren't charged."
+              : `${creditsInWords(returned)} returned to your balance.`,
         });
-        void navigate({ to: '/dashboard' });
+        void navigate({ to: '/optimizations/$id', params: { id } });
       }}
     />
   );

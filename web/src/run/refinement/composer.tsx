@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { optimizationLimits, RefineRequest } from '#services/optimizations/contract.ts';
+import { laterRefinementPrice } from '#services/optimizations/refinement/price.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
+import { restingTitle } from '#services/optimizations/reading/words/doubts.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
@@ -61,14 +63,10 @@ function ComposerForm({
   const claim = useRunPart(runId, ({ view }) =>
     claimId === null ? null : claimText(view, claimId),
   );
+  const resting = useRunPart(runId, ({ view }) => restingTitle(view, claimId ?? ''));
   const balance = useQuery(balanceQuery).data;
   const [draft, setDraft] = useState<Draft>(
-    () =>
-      draftOf(runId, claimId) ?? {
-        kind: 'fact',
-        text: claim === null ? '' : `Not true in my case: ${claim}`,
-        sent: null,
-      },
+    () => draftOf(runId, claimId) ?? { kind: 'fact', text: '', sent: null },
   );
   const change = (part: Partial<Draft>): void => {
     // What was typed while a request was on its way counts, too.
@@ -115,6 +113,8 @@ function ComposerForm({
     read: () => requestOf(draft, claimId, price ?? 0),
     send,
   });
+  // A bare "no" would use up a refinement without a fact to vote on.
+  const isWaiting = claim !== null && draft.text.trim() === '';
   const shortfall = Math.max(0, (price ?? 0) - (balance?.available_credits ?? Infinity));
   return (
     <form {...form.props} className="space-y-4">
@@ -122,7 +122,7 @@ function ComposerForm({
         <Kinds chosen={draft.kind} onChoose={(kind) => change({ kind })} />
       ) : (
         <p className="max-w-prose border-s-2 border-line-strong ps-3">
-          <span className="block text-sm text-ink-2">The recommendation rests on this:</span>
+          <span className="block text-sm text-ink-2">{resting}</span>
           {claim}
         </p>
       )}
@@ -140,14 +140,22 @@ function ComposerForm({
         />
       )}
       <p className="max-w-prose text-sm text-ink-2">
-        The same models vote again on the decision and at most 10 claims, and each sees the reasons
-        of both sides. Then the recommendation is written again. The first result stays as it is.
+        The same models vote again on the decision and at most {optimizationLimits.refinedClaims}{' '}
+        claims, and each sees the reasons of both sides. Then the recommendation is written again.
+        The first result stays as it is.
       </p>
       {price === null ? null : (
-        <p className="font-semibold">
-          {price === 0
-            ? 'Included with this run'
-            : `${creditsInWords(price)}${balance ? `, ${credits(balance.available_credits)} available` : ''}`}
+        <p>
+          <span className="font-semibold">
+            {price === 0
+              ? 'Included with this run'
+              : `${creditsInWords(price)}${balance ? `, ${credits(balance.available_credits)} available` : ''}`}
+          </span>
+          <span className="block text-sm text-ink-2">
+            {price === 0
+              ? `This is the included refinement. Each later one costs ${creditsInWords(ground.laterPrice)}.`
+              : 'The refinement that the run included has been used.'}
+          </span>
         </p>
       )}
       <Obstacle ground={ground} shortfall={shortfall} />
@@ -158,7 +166,7 @@ function ComposerForm({
           type="submit"
           tone="primary"
           busy={form.busy}
-          disabled={!ground.isAllowed || shortfall > 0}
+          disabled={!ground.isAllowed || shortfall > 0 || isWaiting}
         >
           {form.busy ? 'Sending…' : 'Send request'}
         </Button>
@@ -229,6 +237,8 @@ function groundOf({ view }: RunState) {
     reason: refinable?.reason ?? null,
     /** In credits; null until it is known. */
     price: refinable?.price ?? null,
+    /** Only the root's first refinement is free, so this is read where the run is the root. */
+    laterPrice: laterRefinementPrice(view.price),
     underway: view.refinements.find(({ status }) => status === 'processing')?.id ?? null,
   };
 }

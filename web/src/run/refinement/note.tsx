@@ -23,9 +23,7 @@ export function RefinementNote({
       <p className="flex flex-wrap items-center gap-x-2">
         {refines === null ? null : (
           <>
-            <span className="font-medium">
-              {refinementTitle(refines.number, refinements.length)}
-            </span>
+            <span className="font-medium">{refinementTitle(refines.number)}</span>
             <Dot />
             <Link to="/optimizations/$id" params={{ id: refines.root }} className={link}>
               The first result
@@ -57,11 +55,11 @@ export function RefinementLink({
 }): ReactNode {
   return status === 'processing' ? (
     <Link to="/evolution-chamber" search={{ id }} className={link}>
-      Refinement {number}
+      {refinementTitle(number ?? 1)}
     </Link>
   ) : (
     <Link to="/optimizations/$id" params={{ id }} className={link}>
-      Refinement {number}
+      {refinementTitle(number ?? 1)}
     </Link>
   );
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract.ts';
+import { firstRoundNote } from '#services/optimizations/refinement/words.ts';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
 import { Answers } from './answers.tsx';
@@ -16,6 +17,7 @@ export function Reached({ run }: { run: Optimization }): ReactNode {
       </Part>
       <Claims view={run.council} />
       <Part title="Each model's answer">
+        {run.refines === null ? null : <p className="text-ink-2">{firstRoundNote}</p>}
         <Answers run={run} heading="h4" />
       </Part>
       <Costs run={run} />

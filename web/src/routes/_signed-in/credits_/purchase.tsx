@@ -132,7 +132,7 @@ function WayBack({ userId }: { userId: string }): ReactNode {
   if (!hasDraft) return null;
   return (
     <p className="flex flex-wrap items-center gap-x-4 gap-y-2">
-      <span className="text-ink-2">Your question is kept.</span>
+      <span className="text-ink-2">Your question is saved.</span>
       <LinkButton to="/optimization">Back to your question</LinkButton>
     </p>
   );

@@ -1,14 +1,25 @@
 import type { Optimization } from '#services/optimizations/contract.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
+  changedClaims,
+  changedClaimsWords,
   changedTitle,
+  changedVotes,
+  firstRoundNote,
   givenFacts,
   refinementTitle,
 } from '#services/optimizations/refinement/words.ts';
-import { degradedWords } from './degraded.ts';
+import { modelCost } from '#services/platform/numbers.ts';
+import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { degradedWords } from '#services/optimizations/reading/degraded.ts';
 import { resultMarkdown } from './result-markdown.ts';
-import { questionOfCase, simulatedNotice, simulatedPartOf } from './simulated.ts';
-import { opinionOf } from './texts.ts';
+import {
+  questionOfCase,
+  simulatedNotice,
+  simulatedPartOf,
+} from '#services/optimizations/reading/simulated.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 
 /**
  * A run's result as Markdown, for the clipboard, a file and the command line. Everything that a person
@@ -18,16 +29,13 @@ import { opinionOf } from './texts.ts';
 export function runMarkdown(run: Optimization): string {
   const parts = [
     `# ${escapeMarkdown(run.title)}`,
-    isWholeQuestion(run) ? '' : escapeMarkdown(run.challenge),
-    run.files.length === 0
-      ? ''
-      : `Files: ${run.files.map(({ name }) => escapeMarkdown(name)).join(', ')}`,
+    ...asked(run),
     simulatedLines(run),
     degradedLines(run),
     refinementLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
     ...answers(run),
-    models(run),
+    costs(run),
   ];
   return `${parts
     .map((part) => part.trim())
@@ -38,6 +46,24 @@ export function runMarkdown(run: Optimization): string {
 function isWholeQuestion({ title, challenge }: Optimization): boolean {
   return title.trim() === challenge.trim();
 }
+
+/** What was asked; of files the names. */
+function asked(run: Optimization): string[] {
+  const { challenge, context, objectives, constraints, files } = run;
+  const rows = (title: string, all: readonly string[]): string =>
+    all.length === 0 ? '' : `**${title}**\n\n${all.map(bullet).join('\n')}`;
+  return [
+    isWholeQuestion(run) ? '' : escapeMarkdown(challenge),
+    context === '' ? '' : `**Context:** ${escapeMarkdown(context)}`,
+    rows('Objectives', objectives),
+    rows('Constraints', constraints),
+    files.length === 0
+      ? ''
+      : `**Files:** ${files.map(({ name }) => escapeMarkdown(name)).join(', ')}`,
+  ];
+}
+
+const bullet = (text: string): string => `- ${escapeMarkdown(text)}`;
 
 /** Sentences from the case are ours, but escaped all the same: `*` in them is no emphasis. */
 function simulatedLines(run: Optimization): string {
@@ -58,18 +84,30 @@ function degradedLines({ degraded, credits }: Optimization): string {
   return `**${title}.** ${escapeMarkdown(sentences.join(' '))}`;
 }
 
-/** What a refinement was given, and what that changed. */
-function refinementLines({ council, refines, refinements, result }: Optimization): string {
+/** What a refinement changed, who changed their vote, and what was given. */
+function refinementLines({ council, refines, result }: Optimization): string {
   if (refines === null) return '';
   const changed = result?.changed ?? null;
   return [
-    `*${refinementTitle(refines.number, refinements.length)}*`,
+    `*${refinementTitle(refines.number)}*`,
     ...(changed === null ? [] : [`**${changedTitle}:** ${escapeMarkdown(changed)}`]),
-    givenFacts(council, refines)
-      .map(({ label, text }) => `- ${label}: ${escapeMarkdown(text)}`)
-      .join('\n'),
+    [
+      ...(council.scores === null ? [] : voteLines(council)),
+      ...givenFacts(council, refines).map(labelled),
+    ].join('\n'),
   ].join('\n\n');
 }
+
+function voteLines(council: RunView): string[] {
+  return [
+    ...changedVotes(council).map(labelled),
+    bullet(changedClaimsWords(council)),
+    ...changedClaims(council).map(({ id, text }) => `  - ${id}: ${escapeMarkdown(text)}`),
+  ];
+}
+
+const labelled = ({ label, text }: { label: string; text: string }): string =>
+  `- ${label}: ${escapeMarkdown(text)}`;
 
 const statusWords: Readonly<Record<Optimization['status'], string>> = {
   pending: 'Not started',
@@ -84,12 +122,18 @@ function ending(run: Optimization): string {
 }
 
 function answers(run: Optimization): string[] {
-  const given = run.council.seats.flatMap((seat) => {
-    const opinion = opinionOf(run.council, seat.seat);
-    if (!opinion) return [];
+  const given = run.models.flatMap(({ seat, name, reason }) => {
+    const opinion = opinionOf(run.council, seat);
+    const title = [
+      `### ${seat} ${escapeMarkdown(name)}`,
+      ...(reason === null
+        ? []
+        : [escapeMarkdown(`${run.refines === null ? '' : 'No second vote: '}${reason}.`)]),
+    ];
+    if (!opinion) return reason === null ? [] : [title.join('\n\n')];
     return [
       [
-        `### ${seat.seat} ${escapeMarkdown(seat.name)}`,
+        ...title,
         `**${escapeMarkdown(opinion.recommendation.one_line)}**`,
         ...opinion.reasoning.map(escapeMarkdown),
         ...(opinion.risks.length === 0
@@ -98,23 +142,23 @@ function answers(run: Optimization): string[] {
       ].join('\n\n'),
     ];
   });
-  return given.length === 0 ? [] : ['## Each answer', ...given];
+  if (given.length === 0) return [];
+  return ['## Each answer', run.refines === null ? '' : firstRoundNote, ...given];
 }
 
-/** The panel, what it cost, and what the run cost. */
-function models(run: Optimization): string {
-  const cell = (value: string | number | null): string =>
-    value === null ? '--' : escapeMarkdown(String(value));
+/** The table of the page, and what the run cost. */
+function costs(run: Optimization): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => escapeMarkdown(cell)).join(' | ')} |`;
+  const rows = costRows(run.council, 'en-US');
+  const table = [
+    line(['Model', ...costColumns]),
+    `| --- |${' ---: |'.repeat(costColumns.length)}`,
+    ...rows.map(({ name, cells }) => line([name, ...cells])),
+  ];
   return [
-    '## Models',
-    [
-      '| Seat | Model | Status | Cost (US cents) | Last call (ms) |',
-      '| --- | --- | --- | ---: | ---: |',
-      ...run.models.map(
-        (model) =>
-          `| ${cell(model.seat)} | ${cell(model.name)} | ${cell(model.status)} | ${cell(model.costCents)} | ${cell(model.latencyMs)} |`,
-      ),
-    ].join('\n'),
+    '## Cost, time and tokens',
+    ...(rows.length === 0 ? [] : [table.join('\n')]),
     ...standIns(run),
     money(run),
   ].join('\n\n');
@@ -132,12 +176,15 @@ function standIns({ council: { seating } }: Optimization): string[] {
 
 function money(run: Optimization): string {
   const { cost, cost_is_minimum: isMinimum, credits } = run;
-  const dollars = cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}$${cost.toFixed(3)}`;
+  const dollars =
+    cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}${modelCost(cost, 'en-US')}`;
   const back = credits.refunded ?? 0;
   const charged =
     credits.charged === null
       ? ''
-      : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
+      : credits.price === 0
+        ? ' It was included, so nothing was charged.'
+        : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
   const isSimulated = run.simulated_seats === run.models.length;
   return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}.${charged}`;
 }
