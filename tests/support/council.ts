@@ -142,8 +142,8 @@ const closing: OptimizationEvent['type'][] = [
   'OptimizationCancelled',
 ];
 
-async function isClosed({ database }: TestApp, runId: string): Promise<boolean> {
-  const { rowCount } = await database.ownerPool.query(
+async function isClosed({ core }: TestApp, runId: string): Promise<boolean> {
+  const { rowCount } = await core.pool.query(
     'select from emt_messages where stream_id = $1 and message_type = any($2)',
     [streamOf(runId), closing],
   );
