@@ -10,13 +10,11 @@ import type { Account } from '#services/identity/accounts/users.ts';
 import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
 import type { Answered } from '#services/optimizations/check/questions.ts';
-import {
-  checkOf,
-  CreateOptimizationRequest,
-  promptCharacters,
-  RefineRequest,
-} from '#services/optimizations/contract.ts';
-import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
+import { checkOf, CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
+import { promptCharacters } from '#services/models/seating/characters.ts';
+import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
+import type { CheckReply } from '#services/optimizations/contract/requests.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';

@@ -13,13 +13,13 @@ import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { simulatedRunSeed } from '#services/platform/seeded.ts';
 import { nearestCase } from '#services/sandbox/models/cases.ts';
+import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import type {
-  CreateOptimizationRequest,
   Estimate,
   EstimateRequest,
   Strategy as StrategyReply,
-} from './contract.ts';
-import { promptCharacters } from './contract.ts';
+} from '#services/optimizations/contract/panel.ts';
+import { promptCharacters } from '#services/models/seating/characters.ts';
 import { describePanel, independenceOf, panelsOf, versionOf } from './panel.ts';
 import type { Panel, PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';

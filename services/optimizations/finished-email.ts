@@ -4,7 +4,7 @@ import { headingWords } from './reading/result-words.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
 import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';
-import { isOpenStatus } from './summary-contract.ts';
+import { isOpenStatus } from '#services/optimizations/contract/summary.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** The facts in the email about an ended run. */

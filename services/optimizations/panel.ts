@@ -13,7 +13,7 @@ import { cardSentence, independenceSentence } from '#services/models/seating/wor
 import type { Strategy } from '#services/models/strategies.ts';
 import { waitingFor } from '#services/models/waiting.ts';
 import type { Deadlines, Lanes } from '#services/models/waiting.ts';
-import type { PanelFacts } from './contract.ts';
+import type { PanelFacts } from '#services/optimizations/contract/panel.ts';
 import type { ReadDurations } from './durations.ts';
 import type { ReadLanes } from './lanes.ts';
 import { callsByStage } from './run/lanes.ts';

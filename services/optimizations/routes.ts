@@ -20,8 +20,8 @@ import {
   isoNow,
   processRun,
 } from './commands.ts';
-import { optimizationEndpoints } from './contract.ts';
-import type { Optimization } from './contract.ts';
+import { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { nextRefinementId, refineRun } from './refinement/begin.ts';
 import type { RefineDependencies } from './refinement/begin.ts';
 import { withRefinements } from './refinement/facts.ts';

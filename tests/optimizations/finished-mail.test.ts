@@ -1,7 +1,7 @@
 import type { JobHelpers } from 'graphile-worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { finishedEmail } from '#services/optimizations/finished-email.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { issue } from '#services/optimizations/commands.ts';

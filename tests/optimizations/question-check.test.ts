@@ -7,7 +7,7 @@ import type { Offer } from '#services/models/offer.ts';
 import { createQuestionCheck } from '#services/optimizations/check/check.ts';
 import type { CheckDependencies } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
-import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
+import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { preparedCases } from '#services/sandbox/models/cases.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';

@@ -4,7 +4,7 @@ import { loadCatalogue } from '#services/models/catalogue.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';

@@ -2,7 +2,7 @@ import type { JobHelpers, Task } from 'graphile-worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';

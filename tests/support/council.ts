@@ -6,7 +6,7 @@ import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { erasureTasks } from '#services/identity/erasure/erasure.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';

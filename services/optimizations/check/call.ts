@@ -5,7 +5,7 @@ import { costMicros } from '#services/models/catalogue/prices.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { ModelReply } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
+import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { questionCheckPrompt } from '#services/optimizations/prompts/prompts.ts';
 import { readReply } from '#services/optimizations/prompts/read-reply.ts';
 import { malformed, parseReply } from '#services/optimizations/prompts/reply-schemas.ts';

@@ -4,7 +4,7 @@ import { ModelFailure } from '#services/models/model.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import { isDailyLimitReached } from '#services/optimizations/commands.ts';
 import { writtenOf } from '#services/optimizations/create.ts';
-import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
+import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { isLaneTaken } from '#services/optimizations/lanes.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { ready, verdictOf } from './call.ts';

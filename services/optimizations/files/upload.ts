@@ -1,5 +1,9 @@
-import { fileNameOf, fileTooLarge, optimizationLimits } from '#services/optimizations/contract.ts';
-import type { ReadFileReply } from '#services/optimizations/contract.ts';
+import {
+  fileNameOf,
+  fileTooLarge,
+  optimizationLimits,
+} from '#services/optimizations/contract/requests.ts';
+import type { ReadFileReply } from '#services/optimizations/contract/requests.ts';
 import { readBytes } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';

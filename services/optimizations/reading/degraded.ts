@@ -1,4 +1,4 @@
-import type { Degraded, Optimization } from '#services/optimizations/contract.ts';
+import type { Degraded, Optimization } from '#services/optimizations/contract/run.ts';
 import { seatName } from './words/names.ts';
 import type { RunView } from './view.ts';
 

@@ -1,4 +1,4 @@
-import type { OptionSide, RunResult } from '#services/optimizations/contract.ts';
+import type { OptionSide, RunResult } from '#services/optimizations/contract/result.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
 import { hasNoDraft, undecidableOption, votedOption } from '#services/optimizations/run/events.ts';
 import type { Heading, Scores, Slot } from '#services/optimizations/run/events.ts';

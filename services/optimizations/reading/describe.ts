@@ -1,17 +1,15 @@
 import type { FailureClass } from '#services/models/model.ts';
 import { copiesSentence } from '#services/models/seating/words.ts';
 import { formatNumber } from '#services/platform/numbers.ts';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
 import type {
-  BiasAnalysis,
-  Disagreement,
   Evolution,
   Optimization,
-  OptimizationSummary,
   ProgressStep,
-  RunStatus,
   SeatProgress,
   SeatStatus,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
 import { representative, votedOption } from '#services/optimizations/run/events.ts';
 import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
 import {

@@ -1,4 +1,4 @@
-import type { PanelFacts } from '#services/optimizations/contract.ts';
+import type { PanelFacts } from '#services/optimizations/contract/panel.ts';
 
 /** "about 2 min (usually under 4)"; until it was measured, the time after which a run is ended. */
 export function durationWords({

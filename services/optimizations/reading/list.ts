@@ -3,12 +3,10 @@ import { newestRuns, readRunPage } from '#projections/optimization-list.ts';
 import type { RootRow, RunChoice, RunRow } from '#projections/optimization-list.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import type {
-  OptimizationList,
-  OptimizationSummary,
-  RunsQuery,
-} from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import type { OptimizationList } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import type { RunsQuery } from '#services/optimizations/contract/requests.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { averageProgress, progressWithoutSeat, settlementOf, stageProgress } from './describe.ts';
 import { erased } from './texts.ts';

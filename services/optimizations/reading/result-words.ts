@@ -1,12 +1,11 @@
-import { listed } from '#services/models/seating/words.ts';
 import type {
   BiasAnalysis,
   Flaw,
   NextStep,
-  Optimization,
   OptionSide,
   RunResult,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
 import { flawsTitle, isListed, objectionWords } from './words/doubts.ts';
 import { seatName, seatNames } from './words/names.ts';

@@ -18,7 +18,7 @@ import type {
   SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { OptimizationSummary, Refinable } from '#services/optimizations/summary-contract.ts';
+import type { OptimizationSummary, Refinable } from '#services/optimizations/contract/summary.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { mergedBallot } from '#services/optimizations/run/second-ballot.ts';

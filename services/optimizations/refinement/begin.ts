@@ -7,7 +7,7 @@ import {
   startRefusal,
 } from '#services/optimizations/commands.ts';
 import type { StartDependencies } from '#services/optimizations/commands.ts';
-import type { RefineRequest } from '#services/optimizations/contract.ts';
+import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import type { ReadRun, ReadState } from '#services/optimizations/reading/read-run.ts';
 import { titleAndQuestion } from '#services/optimizations/reading/view.ts';

@@ -1,7 +1,7 @@
 import type { RunRow } from '#projections/optimization-list.ts';
 import { reviewsQuorum } from '#services/optimizations/council/quorum.ts';
-import type { Refinable } from '#services/optimizations/contract.ts';
-import { isOpenStatus } from '#services/optimizations/summary-contract.ts';
+import type { Refinable } from '#services/optimizations/contract/summary.ts';
+import { isOpenStatus } from '#services/optimizations/contract/summary.ts';
 import { laterRefinementPrice, refinementTerms } from './price.ts';
 
 /** What the next refinement of a run would cost, and what keeps it from being begun. */

@@ -1,4 +1,4 @@
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { claimText, optionText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, givenOf, isVotedAgain } from '#services/optimizations/reading/view.ts';
 import { changingWords } from '#services/optimizations/reading/words/doubts.ts';

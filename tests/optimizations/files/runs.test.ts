@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ExportReply } from '#services/identity/contract.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import type { Estimate, Optimization } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import type { Estimate } from '#services/optimizations/contract/panel.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { Optimization, ProgressStep } from '#services/optimizations/contract.ts';
+import { Optimization, ProgressStep } from '#services/optimizations/contract/run.ts';
 import type { LedgerTexts, OptimizationEvent, Scores } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';

@@ -6,7 +6,7 @@ import { verify } from '#projections/engine/verify.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { runCommands } from '#services/cli/run.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
+import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
+import type { CheckReply } from '#services/optimizations/contract/requests.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';

@@ -9,9 +9,9 @@ import { loadCatalogue } from '#services/models/catalogue.ts';
 import type {
   CheckReply,
   CreateOptimizationRequest,
-  Optimization,
-  RefineRequest,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/requests.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { finishedEmail, finishedRun } from '#services/optimizations/finished-email.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { refinementId } from '#services/optimizations/refinement/begin.ts';

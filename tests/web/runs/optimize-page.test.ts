@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Locator, Page } from 'playwright-core';
-import { type CheckReply, optimizationLimits } from '#services/optimizations/contract.ts';
+import { type CheckReply, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import {
   checker,
   failing,

@@ -1,7 +1,8 @@
 import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Optimization, optimizationLimits } from '#services/optimizations/contract.ts';
+import { type Optimization } from '#services/optimizations/contract/run.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { suggestChallengeType } from '#web/features/optimize/question/challenge-type.ts';

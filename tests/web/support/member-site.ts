@@ -1,14 +1,14 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
+import type { CheckReply } from '#services/optimizations/contract/requests.ts';
 import type {
-  CheckReply,
   DashboardStats,
-  ListedRun,
   StrategiesReply,
   Strategy,
   Usage,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/panel.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { findings } from './axe.ts';
 import { launchBrowser } from './browser.ts';

@@ -1,5 +1,5 @@
 import type { Fact } from '#services/live/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type {
   LedgerTexts,
   OptimizationEvent,

@@ -1,5 +1,5 @@
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';

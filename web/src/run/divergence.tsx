@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
 import { type Names, seatNames } from '#services/optimizations/reading/words/names.ts';
 import {
   firmWords,

@@ -1,4 +1,4 @@
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 
 /** The price of a run; the one that a refined run has paid covers a refinement. */

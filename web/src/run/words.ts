@@ -1,4 +1,4 @@
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';

@@ -1,10 +1,10 @@
 import type {
   BiasAnalysis,
   Disagreement,
-  Optimization,
   OptionSide,
   RunResult,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
   computedSentences,

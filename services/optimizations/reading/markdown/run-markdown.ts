@@ -1,4 +1,4 @@
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
   changedClaims,

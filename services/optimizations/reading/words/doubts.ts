@@ -4,7 +4,7 @@ import type {
   Flaw,
   Objection,
   RunResult,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/result.ts';
 import { listed } from '#services/models/seating/words.ts';
 import { seatName, seatNames } from './names.ts';
 import type { Names } from './names.ts';

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';

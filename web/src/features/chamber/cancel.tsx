@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Optimization } from '#services/optimizations/contract.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
 import { refinementTerms } from '#services/optimizations/refinement/price.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { write } from '#web/api/api.ts';

@@ -1,6 +1,6 @@
 import { Wifi, WifiOff } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
-import type { BiasAnalysis } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
 import {
   describeRun,
   overallProgress,

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { BiasAnalysis } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
 import { Minority } from '#web/run/divergence.tsx';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { minorityTitle } from '#services/optimizations/reading/words/doubts.ts';

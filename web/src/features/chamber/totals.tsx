@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { summarize, usualSeconds } from '#services/optimizations/reading/describe.ts';
 import { answerCall } from '#services/optimizations/reading/view.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { creditsInWords } from '#web/ui/text/figures.ts';

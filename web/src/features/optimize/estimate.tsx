@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { modelCost } from '#services/platform/numbers.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';

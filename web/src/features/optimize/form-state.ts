@@ -1,5 +1,5 @@
 import type { Balance } from '#services/credits/contract.ts';
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import type { Attempt } from './question/draft.ts';
 import type { Checked, Fields } from './question/fields.ts';
 import type { Shortage } from './insufficient.tsx';

@@ -11,7 +11,8 @@ import {
 } from 'react';
 import { flushSync } from 'react-dom';
 import type { Balance } from '#services/credits/contract.ts';
-import { challengeTypes, checkOf, optimizationLimits } from '#services/optimizations/contract.ts';
+import { ChallengeType } from '#services/optimizations/contract/summary.ts';
+import { checkOf, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
@@ -465,11 +466,11 @@ function TypeField({
       hint={hint}
       value={challengeTypeOf(fields)}
       onChange={({ currentTarget: { value } }) => {
-        const chosenType = challengeTypes.find((type) => type === value) ?? null;
+        const chosenType = ChallengeType.options.find((type) => type === value) ?? null;
         onChange({ chosenType });
       }}
     >
-      {challengeTypes.map((type) => (
+      {ChallengeType.options.map((type) => (
         <option key={type} value={type}>
           {challengeTypeWords[type]}
         </option>

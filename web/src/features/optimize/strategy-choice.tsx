@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { durationWords } from '#services/optimizations/reading/duration-words.ts';
 import { roleColours, roleWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';

@@ -1,5 +1,5 @@
 import { listed } from '#services/models/seating/words.ts';
-import type { StrategiesReply, Strategy } from '#services/optimizations/contract.ts';
+import type { StrategiesReply, Strategy } from '#services/optimizations/contract/panel.ts';
 
 /** "3 × GPT-6.1 Terra, GPT-6 Luna": each name once, in the order of its first. */
 export function counted(names: readonly string[]): string {

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { credits, creditsInWords } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { challengeTypeWords } from './question/challenge-type.ts';

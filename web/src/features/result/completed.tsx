@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react';
-import type { Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { RunResult } from '#services/optimizations/contract/result.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
   optionsTitle,

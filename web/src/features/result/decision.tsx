@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, RunResult } from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import {
   computedSentences,
   headingWords,

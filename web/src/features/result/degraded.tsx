@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { degradedWords } from '#services/optimizations/reading/degraded.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, RunResult } from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { openPoints } from '#services/optimizations/reading/result-words.ts';
 import {
   campsWords,

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import type { Flaw, Optimization } from '#services/optimizations/contract.ts';
+import type { Flaw } from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { seatName, seatNames } from '#services/optimizations/reading/words/names.ts';
 import { replyWords } from '#services/optimizations/reading/words/doubts.ts';
 

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import type { NextStep, Optimization } from '#services/optimizations/contract.ts';
+import type { NextStep } from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { stepFacts } from '#services/optimizations/reading/result-words.ts';
 import { doneWords, useTick } from '#web/run/ticks.ts';
 import { classNames } from '#web/ui/class-names.ts';

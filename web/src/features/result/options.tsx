@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import type { Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { RunResult } from '#services/optimizations/contract/result.ts';
 import { optionFacts } from '#services/optimizations/reading/result-words.ts';
 
 /** The options that no majority decided between: beside each other, on a phone below each other. */

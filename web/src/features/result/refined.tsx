@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import {

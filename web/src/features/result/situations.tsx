@@ -1,5 +1,5 @@
 import { type ReactNode, useRef, useState } from 'react';
-import { Optimization } from '#services/optimizations/contract.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { ApiProblem, write } from '#web/api/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';

@@ -1,6 +1,6 @@
 import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer, RefreshCw } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';

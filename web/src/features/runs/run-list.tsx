@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { ListedRun } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { rowId } from '#web/run/undo.ts';
 import { strategyName } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';

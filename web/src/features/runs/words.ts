@@ -1,8 +1,5 @@
-import type {
-  ListedRun,
-  OptimizationSummary,
-  RunStatus,
-} from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
 import { creditsInWords } from '#web/ui/text/figures.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 import * as v from 'valibot';
-import type { ListedRun } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
 import { stockWords } from '#web/features/credits/tier.ts';
 import { ConfirmedBanner } from '#web/features/dashboard/confirmed-banner.tsx';

@@ -1,4 +1,4 @@
-import type { RefineRequest } from '#services/optimizations/contract.ts';
+import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { onSessionEnd } from '#web/features/identity/sessions/session.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { memo, type ReactNode } from 'react';
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';

@@ -1,6 +1,6 @@
 import type { ReactNode, Ref } from 'react';
 import { checkLimits } from '#services/optimizations/check/questions.ts';
-import type { StrategiesReply } from '#services/optimizations/contract.ts';
+import type { StrategiesReply } from '#services/optimizations/contract/panel.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { checkerSentence } from '#web/features/optimize/strategy-words.ts';
 

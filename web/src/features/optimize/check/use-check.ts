@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { checkLimits } from '#services/optimizations/check/questions.ts';
-import { CheckReply, type CheckRequest } from '#services/optimizations/contract.ts';
+import { CheckReply, type CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { ApiProblem, write } from '#web/api/api.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 

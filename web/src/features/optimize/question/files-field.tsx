@@ -1,6 +1,6 @@
 import { FileText, Paperclip, X } from 'lucide-react';
 import { type DragEvent, type ReactNode, useId, useRef, useState } from 'react';
-import { charactersOf, optimizationLimits } from '#services/optimizations/contract.ts';
+import { charactersOf, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { FieldError, TextArea } from '#web/ui/form/field.tsx';

@@ -2,7 +2,7 @@ import {
   fileTooLarge,
   optimizationLimits,
   ReadFileReply,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/requests.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { upload } from '#web/api/files.ts';
 import { problemSentence } from '#web/api/problem-words.ts';

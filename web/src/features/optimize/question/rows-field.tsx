@@ -7,7 +7,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Button } from '#web/ui/form/button.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { type AttachedText, failureSentence, readFileText, refusalOf, withFile } from './files.ts';
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';

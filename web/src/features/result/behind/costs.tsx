@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { costColumns, costRows, type CostRow } from '#services/optimizations/reading/costs.ts';
 import { moneyWords } from '#web/run/money.ts';
 import { duration } from '#web/run/words.ts';

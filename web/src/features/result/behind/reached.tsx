@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { firstRoundNote } from '#services/optimizations/refinement/words.ts';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';

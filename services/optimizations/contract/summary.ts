@@ -8,6 +8,7 @@ import { challengeTypes } from '#services/optimizations/run/events.ts';
 export const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
 
 export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
+export type ChallengeType = v.InferOutput<typeof ChallengeType>;
 
 export const StrategyId = v.pipe(
   v.picklist(strategyIds, 'Choose one of the listed strategies'),
@@ -114,3 +115,10 @@ export const Refinable = v.object({
   ),
 });
 export type Refinable = v.InferOutput<typeof Refinable>;
+
+export const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
+export const SeatId = v.pipe(
+  v.string(),
+  v.description('Of a seat: a place at the table, which a model has'),
+);
+export const Simulated = v.pipe(v.boolean(), v.description('The simulator plays the model'));
