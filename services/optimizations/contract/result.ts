@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { headings } from '#services/optimizations/run/events.ts';
-import { ClaimId } from './summary.ts';
+import { ClaimId, OptionId } from './summary.ts';
 
 const Side = v.object({
   stance: v.string(),
@@ -30,7 +30,12 @@ const Disagreement = v.object({
   text: v.string(),
   sides: v.array(Side),
   firm: v.pipe(
-    v.array(v.object({ seat: v.string(), percent: v.number() })),
+    v.array(
+      v.object({
+        seat: v.string(),
+        percent: v.pipe(v.number(), v.description('80–100: how sure it says it is')),
+      }),
+    ),
     v.description(
       'Seats of the minority that are so sure, 80 of 100 or more, that they alone make the claim disputed; else empty',
     ),
@@ -107,7 +112,7 @@ export const BiasAnalysis = v.object({
       seat: v.string(),
       position: v.string(),
       votes: v.pipe(
-        v.array(v.object({ option_id: v.string(), text: v.string(), seats: v.array(v.string()) })),
+        v.array(v.object({ option_id: OptionId, text: v.string(), seats: v.array(v.string()) })),
         v.description('Every seat that voted for another option, by option, most votes first'),
       ),
       against: v.array(v.string()),
@@ -132,10 +137,6 @@ const Cited = v.object({
     v.description('Claims of this run that the text stands on'),
   ),
 });
-const OptionId = v.pipe(
-  v.string(),
-  v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),
-);
 const Flaw = v.object({
   id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
   about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),

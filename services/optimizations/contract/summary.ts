@@ -122,3 +122,7 @@ export const SeatId = v.pipe(
   v.description('Of a seat: a place at the table, which a model has'),
 );
 export const Simulated = v.pipe(v.boolean(), v.description('The simulator plays the model'));
+export const OptionId = v.pipe(
+  v.string(),
+  v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),
+);

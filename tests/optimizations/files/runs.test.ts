@@ -187,5 +187,5 @@ test('an estimate counts the files', async () => {
 test('the Markdown of a run lists its files by name', async () => {
   const body = { ...question, files: [{ name: '[costs](x).csv', text: 'Rent,2250' }] };
   const run = await council.data<Optimization>('/optimizations', { token: person.token, body });
-  expect(runMarkdown(run)).toContain('Files: costs.csv');
+  expect(runMarkdown(run)).toContain('**Files:** costs.csv');
 });

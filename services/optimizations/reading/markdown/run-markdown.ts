@@ -151,17 +151,13 @@ function costs(run: Optimization): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => escapeMarkdown(cell)).join(' | ')} |`;
   const rows = costRows(run.council, 'en-US');
+  if (rows.length === 0) return '';
   const table = [
     line(['Model', ...costColumns]),
     `| --- |${' ---: |'.repeat(costColumns.length)}`,
     ...rows.map(({ name, cells }) => line([name, ...cells])),
   ];
-  return [
-    '## Cost, time and tokens',
-    ...(rows.length === 0 ? [] : [table.join('\n')]),
-    ...standIns(run),
-    money(run),
-  ].join('\n\n');
+  return ['## Cost, time and tokens', table.join('\n'), ...standIns(run), money(run)].join('\n\n');
 }
 
 /** How the panel differs from the design. */
