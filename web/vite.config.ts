@@ -104,7 +104,7 @@ export default defineConfig({
             { name: 'contracts', test: /services\/(credits|payments)\/contract/, priority: 2 },
             {
               name: 'figures',
-              test: /web\/src\/ui\/(text\/figures|feedback\/status)\.|platform\/numbers\.|react-router\/dist\/esm\/useLocation/,
+              test: /web\/src\/ui\/(text\/figures|feedback\/status)\.|platform\/numbers\.|refinement\/price\.|react-router\/dist\/esm\/useLocation/,
               priority: 2,
             },
             // After 'figures', from which it would take what writes numbers.

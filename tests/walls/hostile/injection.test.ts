@@ -184,7 +184,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
     'chosen',
     'orders.newest',
     'orders[sort]',
-    'refinementCount',
+    'refinementColumns',
     'rowColumns',
     'table',
   ],
