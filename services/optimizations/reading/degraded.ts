@@ -21,21 +21,27 @@ export function describeDegraded(view: RunView, why: (seat: string) => string): 
   };
 }
 
-/** The heading of the banner, and its sentences. */
-export function degradedWords(
-  { answered, paid_for: paidFor, missing, strongest_missing: isStrongest, refunded }: Degraded,
-  { price }: Pick<Optimization['credits'], 'price'>,
-): { title: string; sentences: string[] } {
+export type DegradedRun = Pick<Optimization, 'degraded' | 'credits' | 'refines'>;
+
+/** The heading of the banner, and its sentences; null where every model answered. */
+export function degradedWords({
+  degraded,
+  credits: { price },
+  refines,
+}: DegradedRun): { title: string; sentences: string[] } | null {
+  if (degraded === null) return null;
+  const { answered, paid_for: paidFor, missing, refunded } = degraded;
+  const did = refines === null ? 'answered' : 'voted again';
   const names = missing.map(
     ({ seat, why }) => `${seatName(missing, seat)}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
   );
   return {
-    title: `${answered} of ${paidFor} models answered`,
+    title: `${answered} of ${paidFor} models ${did}`,
     sentences: [
       `Missing: ${names.join('; ')}.`,
-      isStrongest
+      degraded.strongest_missing
         ? 'The strongest model of the panel is missing.'
-        : 'The strongest model of the panel answered.',
+        : `The strongest model of the panel ${did}.`,
       ...(price === 0 ? [] : [moneySentence(refunded, price)]),
     ],
   };

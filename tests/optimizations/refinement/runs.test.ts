@@ -436,6 +436,8 @@ describe('a call that begins a refinement', () => {
       reason: 'This model is no longer offered',
     });
     expect(run.council.calls[`review.${seat}`]).toBeUndefined();
+    const all = run.models.length;
+    expect(runMarkdown(run)).toContain(`**${all - 1} of ${all} models voted again.** Missing: `);
     for (const model of modelsOf(root).slice(0, 4)) gone.add(model);
     const before = await creditEvents();
     const refused = await refine();

@@ -78,10 +78,9 @@ function simulatedLines(run: Optimization): string {
     .join('\n>\n');
 }
 
-function degradedLines({ degraded, credits }: Optimization): string {
-  if (degraded === null) return '';
-  const { title, sentences } = degradedWords(degraded, credits);
-  return `**${title}.** ${escapeMarkdown(sentences.join(' '))}`;
+function degradedLines(run: Optimization): string {
+  const words = degradedWords(run);
+  return words === null ? '' : `**${words.title}.** ${escapeMarkdown(words.sentences.join(' '))}`;
 }
 
 /** What a refinement changed, who changed their vote, and what was given. */
