@@ -1,3 +1,4 @@
+import { modelCost } from '#services/platform/numbers.ts';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -284,7 +285,7 @@ function createScreen(): { show: (run: Optimization) => void } {
 }
 
 function modelLine(model: Optimization['models'][number]): string {
-  const cost = model.costCents === null ? '--' : `$${(model.costCents / 100).toFixed(3)}`;
+  const cost = modelCost(model.costCents === null ? null : model.costCents / 100, 'en-US');
   const mark = model.simulated ? ' (simulated)' : '';
   const reason = model.reason === null ? '' : `  ${model.reason}`;
   return `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${String(model.progress).padStart(3)} %  ${model.status.padEnd(10)} ${cost}${reason}`;
@@ -292,8 +293,7 @@ function modelLine(model: Optimization['models'][number]): string {
 
 function runLine(run: Optimization): string {
   const { step_details: details } = run.evolution;
-  const cost =
-    run.cost === null ? '--' : `${run.cost_is_minimum ? '≥ ' : ''}$${run.cost.toFixed(3)}`;
+  const cost = `${run.cost_is_minimum ? '≥ ' : ''}${modelCost(run.cost, 'en-US')}`;
   return `    ${details.padEnd(46)} ${String(run.progress).padStart(3)} %  ${cost}`;
 }
 

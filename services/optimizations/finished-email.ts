@@ -1,3 +1,4 @@
+import { moneyWords } from './reading/words/money.ts';
 import { describeResult } from './reading/describe-result.ts';
 import { statusOf } from './reading/describe.ts';
 import { headingWords } from './reading/result-words.ts';
@@ -49,7 +50,16 @@ export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent
     subject: `${subject}: ${run.title}`,
     paragraphs: [
       `“${run.title}” ${sentence}${run.heading === null ? '' : ` ${run.heading}.`}`,
-      creditSentence(run),
+      moneyWords(
+        {
+          charged: run.charged,
+          refunded: run.returned,
+          price: run.charged + run.returned,
+          settlement: 'settled',
+          reserved: 0,
+        },
+        'en-US',
+      ),
       ...simulatedSentences(run),
     ],
     action: { label, url: `${publicUrl}/optimizations/${run.runId}` },
@@ -77,25 +87,10 @@ const words = {
   },
 } as const satisfies Record<FinishedRun['status'], unknown>;
 
-function creditSentence({ charged, returned }: FinishedRun): string {
-  if (charged === 0 && returned === 0) return 'Nothing was charged.';
-  if (charged === 0) return `Nothing was charged: ${were(returned)} returned.`;
-  if (returned === 0) return `${sentenceStart(were(charged))} charged.`;
-  return `${charged.toLocaleString('en-US')} of ${were(charged + returned)} charged, and ${returned.toLocaleString('en-US')} came back.`;
-}
-
 function simulatedSentences({ simulated }: FinishedRun): string[] {
   const question = questionOfCase(simulated);
   return [
     simulatedNotice(simulated) ?? '',
     question === null ? '' : `The question of the case: “${question}”`,
   ].filter((sentence) => sentence !== '');
-}
-
-function were(credits: number): string {
-  return credits === 1 ? '1 credit was' : `${credits.toLocaleString('en-US')} credits were`;
-}
-
-function sentenceStart(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

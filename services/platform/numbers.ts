@@ -32,6 +32,16 @@ export function moneyText(minor: number, currency: string): string {
 /** Null means unknown and is never shown as 0. */
 export const unknownFigure = '--';
 
+export function credits(amount: number | null, locale?: string): string {
+  if (amount === null) return unknownFigure;
+  return formatNumber(amount, { maximumFractionDigits: 0 }, locale);
+}
+
+/** "14 credits", "1 credit". */
+export function creditsInWords(amount: number | null, locale?: string): string {
+  return `${credits(amount, locale)} ${amount === 1 ? 'credit' : 'credits'}`;
+}
+
 /** Model costs in US dollars to three decimals; "<$0.001" below that. */
 export function modelCost(dollars: number | null, locale?: string): string {
   if (dollars === null) return unknownFigure;

@@ -166,10 +166,10 @@ describe('the email about a run', () => {
   test.each([
     [14, 0, '14 credits were charged.'],
     [1, 0, '1 credit was charged.'],
-    [0, 0, 'Nothing was charged.'],
-    [0, 1, 'Nothing was charged: 1 credit was returned.'],
-    [7, 7, '7 of 14 credits were charged, and 7 came back.'],
-    [1200, 1, '1,200 of 1,201 credits were charged, and 1 came back.'],
+    [0, 0, 'It was included, so nothing was charged.'],
+    [0, 1, "You weren't charged. 1 credit was returned."],
+    [7, 7, '7 of 14 credits were charged, 7 returned.'],
+    [1200, 1, '1,200 of 1,201 credits were charged, 1 returned.'],
   ])(
     'the email about a run names %i charged and %i returned credits',
     (charged, returned, sentence) => {

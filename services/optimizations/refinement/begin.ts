@@ -1,3 +1,4 @@
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { createHash } from 'node:crypto';
 import { priceHoldsMs, pricesFrom } from '#services/optimizations/create.ts';
 import {
@@ -146,7 +147,7 @@ async function createRefinement(
   if (request.price !== undefined && request.price !== price)
     throw new Problem(
       'price-changed',
-      `This refinement costs ${price === 1 ? '1 credit' : `${price} credits`} now.`,
+      `This refinement costs ${creditsInWords(price, 'en-US')} now.`,
       { members: { price } },
     );
   const { before, seats, contested } = councilBefore(

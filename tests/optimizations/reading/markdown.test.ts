@@ -81,7 +81,7 @@ describe('a run as Markdown', () => {
     const script = started().answered(['opinion.S1']).given(cancel, settled(14, 7));
     const text = runMarkdown(storyOf(script).copy());
     expect(text).toContain('**Cancelled.** You cancelled this run.');
-    expect(text).toContain('7 of 14 credits were charged, 7 came back.');
+    expect(text).toContain('7 of 14 credits were charged, 7 returned.');
   });
 
   it('a run as Markdown turns no text of a person or a model into a link, an image, HTML or a heading', () => {

@@ -12,7 +12,7 @@ import {
   type StrandSeat,
 } from '#web/run/braid-shape.ts';
 import { braidOf, braidSentence } from '#web/run/braid-view.ts';
-import { moneyWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import {
   cancel,
   closed,

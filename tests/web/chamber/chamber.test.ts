@@ -122,7 +122,7 @@ describe('the chamber', () => {
     server.publish(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
     await expect.poll(() => page.title()).toBe('Done · Evolution Chamber');
-    await page.getByText('14 credits charged.').waitFor();
+    await page.getByText('14 credits were charged.').waitFor();
   });
 
   it('the words of a model appear as they arrive, as plain text', async () => {
@@ -496,7 +496,7 @@ describe('the result', () => {
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
-    await page.getByText('7 of 14 credits charged, 7 returned.').waitFor();
+    await page.getByText('7 of 14 credits were charged, 7 returned.').waitFor();
     await page.getByText('1 of 7 models had answered.').waitFor();
     await page.getByText('S1 would begin small.').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
@@ -505,7 +505,7 @@ describe('the result', () => {
   it('the page of a failed run says why, what it cost, and offers a retry', async () => {
     const failed = started().died(opinionsOf(['S1', 'S2', 'S3', 'R1', 'R2', 'I1', 'I2']));
     const { page } = await read(storyOf(failed.given(settled(0, 0))));
-    await page.getByText("You weren't charged. All 14 credits were returned.").waitFor();
+    await page.getByText("You weren't charged. 14 credits were returned.").waitFor();
     const retry = page.getByRole('link', { name: 'Retry' });
     await expect.poll(() => retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
   });

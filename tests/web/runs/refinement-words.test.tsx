@@ -7,7 +7,8 @@ import { runQuery } from '#web/features/runs/queries.ts';
 import { refinementsWords, runCredits } from '#web/features/runs/words.ts';
 import { attemptsOf } from '#web/run/marks.ts';
 import { braidOf } from '#web/run/braid-view.ts';
-import { moneyWords, priceWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
+import { priceWords } from '#web/run/words.ts';
 import { stepWords } from '#web/run/words.ts';
 import {
   changed,

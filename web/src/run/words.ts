@@ -1,3 +1,4 @@
+import { creditsInWords } from '#services/platform/numbers.ts';
 import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
@@ -120,4 +121,9 @@ export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;
   if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
   return `about ${Math.ceil(seconds / 60)} min`;
+}
+
+/** The price of a run; the one that a refined run has paid covers a refinement. */
+export function priceWords(price: number): string {
+  return price === 0 ? 'Included' : creditsInWords(price);
 }

@@ -1,3 +1,4 @@
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
@@ -169,17 +170,9 @@ function standIns({ council: { seating } }: Optimization): string[] {
   return lines.length === 0 ? [] : [lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n')];
 }
 
-function money(run: Optimization): string {
-  const { cost, cost_is_minimum: isMinimum, credits } = run;
+function money({ cost, cost_is_minimum: isMinimum, credits, ...run }: Optimization): string {
   const dollars =
     cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}${modelCost(cost, 'en-US')}`;
-  const back = credits.refunded ?? 0;
-  const charged =
-    credits.charged === null
-      ? ''
-      : credits.price === 0
-        ? ' It was included, so nothing was charged.'
-        : ` ${credits.charged}${back > 0 ? ` of ${credits.price}` : ''} credits were charged${back > 0 ? `, ${back} came back` : ''}.`;
   const isSimulated = run.simulated_seats === run.models.length;
-  return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}.${charged}`;
+  return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}. ${moneyWords(credits, 'en-US')}`;
 }

@@ -8,7 +8,7 @@ import type { RunState } from '#web/live/run-state.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**

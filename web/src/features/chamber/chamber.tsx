@@ -25,7 +25,7 @@ import { Question } from '#web/run/question.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { SeatCard } from './seats/seat-card.tsx';
 import { SeatDetail } from './seats/seat-detail.tsx';
-import { priceWords } from '#web/run/money.ts';
+import { priceWords } from '#web/run/words.ts';
 import { RefinementNote } from '#web/run/refinement/note.tsx';
 import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';

@@ -3,7 +3,7 @@ import { describeRun, statusOf } from '#services/optimizations/reading/describe.
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { moneyWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import { RefineAgain } from '#web/run/refinement/note.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';

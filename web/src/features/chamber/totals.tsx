@@ -4,8 +4,8 @@ import { summarize, usualSeconds } from '#services/optimizations/reading/describ
 import { answerCall } from '#services/optimizations/reading/view.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { modelCost } from '#services/platform/numbers.ts';
-import { creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { creditsInWords, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { duration, timeLeft } from '#web/run/words.ts';
 

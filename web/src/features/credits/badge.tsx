@@ -4,7 +4,7 @@ import { BatteryFull, BatteryLow, BatteryMedium, BatteryWarning } from 'lucide-r
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Skeleton, useSkeleton } from '#web/ui/feedback/skeleton.tsx';
 import { balanceQuery } from './queries.ts';

@@ -4,7 +4,7 @@ import type { Balance } from '#services/credits/contract.ts';
 import { contactEmail } from '#web/app/product.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { takenBackWords } from './purchases/taken-back.ts';

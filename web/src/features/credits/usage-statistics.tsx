@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import type { CreditAnalytics } from '#services/credits/contract.ts';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords, percent, percentParts } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { percent, percentParts } from '#web/ui/text/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { shareOf } from './consumption.ts';
 import { MonthBars } from './month-bars.tsx';

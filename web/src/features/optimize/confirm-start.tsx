@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 
 /**
  * An opening dialog uses the attribute. React's own `autoFocus` focuses before the dialog is open.

@@ -22,7 +22,7 @@ import { Card } from '#web/ui/card.tsx';
 import { classNames } from '#web/ui/class-names.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { SelectField, TextArea } from '#web/ui/form/field.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { challengeTypeWords, suggestChallengeType } from './question/challenge-type.ts';

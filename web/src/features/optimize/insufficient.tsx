@@ -1,7 +1,7 @@
 import type { ReactNode, Ref } from 'react';
 import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 export type Shortage = {

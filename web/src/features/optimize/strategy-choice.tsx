@@ -5,7 +5,7 @@ import { roleColours, roleWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';
 import { Checkbox } from '#web/ui/form/field.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
 import { counted, modelsInWords, unavailableSentence, verdictSentence } from './strategy-words.ts';

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Strategy } from '#services/optimizations/contract/panel.ts';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { challengeTypeWords } from './question/challenge-type.ts';
 import { Estimate } from './estimate.tsx';

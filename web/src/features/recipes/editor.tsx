@@ -7,7 +7,7 @@ import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
 import { useForm } from '#web/ui/form/form.ts';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import type { CategoryWords, StrategyPrices } from './words.ts';
 

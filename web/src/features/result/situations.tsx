@@ -5,11 +5,12 @@ import { ApiProblem, write } from '#web/api/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
-import { moneyWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import { RefineAgain } from '#web/run/refinement/note.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 

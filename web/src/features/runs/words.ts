@@ -1,6 +1,6 @@
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 

@@ -22,7 +22,8 @@ import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 

@@ -8,7 +8,7 @@ import { runsQuery } from '#web/features/runs/queries.ts';
 import { runningId } from '#web/features/runs/words.ts';
 import { NoSuchRun } from '#web/run/no-such-run.tsx';
 import { PagePending } from '#web/app/page-pending.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 
 export const Route = createFileRoute('/_signed-in/evolution-chamber')({

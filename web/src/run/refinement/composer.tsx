@@ -20,7 +20,7 @@ import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Counter } from '#web/ui/form/counter.tsx';
 import { TextArea } from '#web/ui/form/field.tsx';
 import { type FieldErrors, useForm } from '#web/ui/form/form.ts';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { type Draft, draftOf, dropDraft, keepDraft, keyFor, requestOf } from './drafts.ts';
 
 /** What a refinement is asked for: a claim that is different for the user, or the whole result. */

@@ -7,16 +7,6 @@ import {
 
 /** How figures are written. */
 
-export function credits(amount: number | null, locale?: string): string {
-  if (amount === null) return unknownFigure;
-  return formatNumber(amount, { maximumFractionDigits: 0 }, locale);
-}
-
-/** "14 credits", "1 credit". */
-export function creditsInWords(amount: number | null, locale?: string): string {
-  return `${credits(amount, locale)} ${amount === 1 ? 'credit' : 'credits'}`;
-}
-
 /** A signed change: "+50", "−14", "0". */
 export function signedCredits(amount: number, locale?: string): string {
   return formatNumber(amount, { maximumFractionDigits: 0, signDisplay: 'exceptZero' }, locale);

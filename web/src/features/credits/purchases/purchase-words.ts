@@ -1,7 +1,8 @@
 import type { Purchase, PurchaseStatus, Refund } from '#services/payments/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
-import { creditsInWords, money } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { money } from '#web/ui/text/figures.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 export const purchaseStatusWords: Readonly<Record<PurchaseStatus, string>> = {

@@ -3,7 +3,8 @@ import type { Purchase, Refund } from '#services/payments/contract.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { day } from '#web/ui/text/day.ts';
-import { credits, creditsInWords, money } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { money } from '#web/ui/text/figures.ts';
 import { OutsideLink } from '#web/ui/outside-link.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 import {

@@ -1,5 +1,5 @@
 import type { Balance } from '#services/credits/contract.ts';
-import { credits } from '#web/ui/text/figures.ts';
+import { credits } from '#services/platform/numbers.ts';
 
 /** Credits that left the account other than by use: refunded in money, or taken back by a bank. */
 function takenBack(balance: Balance): number {

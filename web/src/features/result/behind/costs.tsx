@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { costColumns, costRows, type CostRow } from '#services/optimizations/reading/costs.ts';
-import { moneyWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import { duration } from '#web/run/words.ts';
 import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Part } from '#web/features/result/section.tsx';

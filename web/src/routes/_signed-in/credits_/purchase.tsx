@@ -17,7 +17,7 @@ import { PaymentNote, Questions } from '#web/features/purchase/questions.tsx';
 import { isLocalMode } from '#web/app/local-mode.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
