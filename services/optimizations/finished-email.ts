@@ -1,11 +1,12 @@
 import { moneyWords } from './reading/words/money.ts';
 import { describeResult } from './reading/describe-result.ts';
-import { statusOf } from './reading/describe.ts';
+import { creditsOf, statusOf } from './reading/describe.ts';
 import { headingWords } from './reading/result-words.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
 import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';
 import { isOpenStatus } from '#services/optimizations/contract/summary.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** The facts in the email about an ended run. */
@@ -13,8 +14,7 @@ export type FinishedRun = {
   runId: string;
   title: string;
   status: 'completed' | 'failed' | 'cancelled';
-  charged: number;
-  returned: number;
+  credits: OptimizationSummary['credits'];
   /** The heading of its result, in words; null without a result. */
   heading: string | null;
   simulated: SimulatedPart;
@@ -25,15 +25,13 @@ export function finishedRun(view: RunView): FinishedRun | null {
   const status = statusOf(view);
   if (isOpenStatus(status) || !view.settled) return null;
   if (view.title === null || view.hidden) return null;
-  const { captured, refunded } = view.settled;
   // Its heading is counted from the votes: no text of the result is opened for an email.
   const result = describeResult(view);
   return {
     runId: view.id,
     title: withoutAddresses(view.title),
     status,
-    charged: captured - refunded,
-    returned: refunded,
+    credits: creditsOf(view),
     heading: result === null ? null : headingWords(result),
     simulated: simulatedPartOf(view),
   };
@@ -50,16 +48,7 @@ export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent
     subject: `${subject}: ${run.title}`,
     paragraphs: [
       `“${run.title}” ${sentence}${run.heading === null ? '' : ` ${run.heading}.`}`,
-      moneyWords(
-        {
-          charged: run.charged,
-          refunded: run.returned,
-          price: run.charged + run.returned,
-          settlement: 'settled',
-          reserved: 0,
-        },
-        'en-US',
-      ),
+      moneyWords(run.credits, 'en-US'),
       ...simulatedSentences(run),
     ],
     action: { label, url: `${publicUrl}/optimizations/${run.runId}` },

@@ -137,8 +137,7 @@ describe('the email about a run', () => {
     runId: 'opt_1',
     title: 'Buy?',
     status: 'completed',
-    charged: 14,
-    returned: 0,
+    credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
     heading: null,
     simulated: { seats: 7, simulatedSeats: 0, standIn: null },
   } as const;
@@ -164,16 +163,18 @@ describe('the email about a run', () => {
   });
 
   test.each([
-    [14, 0, '14 credits were charged.'],
-    [1, 0, '1 credit was charged.'],
-    [0, 0, 'It was included, so nothing was charged.'],
-    [0, 1, "You weren't charged. 1 credit was returned."],
-    [7, 7, '7 of 14 credits were charged, 7 returned.'],
-    [1200, 1, '1,200 of 1,201 credits were charged, 1 returned.'],
+    [14, 14, 0, '14 credits were charged.'],
+    [1, 1, 0, '1 credit was charged.'],
+    [0, 0, 0, 'It was included, so nothing was charged.'],
+    [14, 0, 0, "You weren't charged. 14 credits were returned."],
+    [1, 0, 1, "You weren't charged. 1 credit was returned."],
+    [14, 7, 7, '7 of 14 credits were charged, 7 returned.'],
+    [1201, 1200, 1, '1,200 of 1,201 credits were charged, 1 returned.'],
   ])(
-    'the email about a run names %i charged and %i returned credits',
-    (charged, returned, sentence) => {
-      expect(words({ charged, returned }).paragraphs[1]).toBe(sentence);
+    'the email about a run of %i credits names %i charged and %i returned credits',
+    (price, charged, refunded, sentence) => {
+      const credits = { ...run.credits, price, charged, refunded };
+      expect(words({ credits }).paragraphs[1]).toBe(sentence);
     },
   );
 

@@ -97,15 +97,7 @@ export function summarize(view: RunView): OptimizationSummary {
     ...countVotes(view.scores),
     cost: cost.micros === null ? null : cost.micros / 1_000_000,
     cost_is_minimum: cost.atLeast,
-    credits: {
-      price: view.price,
-      reserved: view.stage === 'draft' || view.stage === 'closed' ? 0 : view.price,
-      charged: view.settled ? view.settled.captured - view.settled.refunded : null,
-      refunded: view.settled?.refunded ?? null,
-      // A draft that is cancelled never held a credit.
-      settlement:
-        status === 'cancelled' && view.startedAt === null ? 'none' : settlementOf(view.stage),
-    },
+    credits: creditsOf(view),
     simulated: simulated > 0,
     simulated_seats: simulated,
     root_id: view.refines?.root ?? null,
@@ -113,6 +105,19 @@ export function summarize(view: RunView): OptimizationSummary {
     created_at: view.createdAt,
     createdAt: view.createdAt,
     ended_at: view.endedAt,
+  };
+}
+
+export function creditsOf(view: RunView): OptimizationSummary['credits'] {
+  const { price, stage, settled } = view;
+  // A draft that is cancelled never held a credit.
+  const isCancelledDraft = statusOf(view) === 'cancelled' && view.startedAt === null;
+  return {
+    price,
+    reserved: stage === 'draft' || stage === 'closed' ? 0 : price,
+    charged: settled ? settled.captured - settled.refunded : null,
+    refunded: settled?.refunded ?? null,
+    settlement: isCancelledDraft ? 'none' : settlementOf(stage),
   };
 }
 
