@@ -17,7 +17,7 @@ import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import type { CheckReply } from '#services/optimizations/contract/requests.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';

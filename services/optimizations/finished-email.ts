@@ -1,7 +1,7 @@
 import { moneyWords } from './reading/words/money.ts';
 import { describeResult } from './reading/describe-result.ts';
 import { creditsOf, statusOf } from './reading/describe.ts';
-import { headingWords } from './reading/result-words.ts';
+import { headingWords } from './reading/words/result.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
 import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';

@@ -25,7 +25,7 @@ import { balance, runServer, type RunServer } from '#tests/web/support/run-serve
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
-import { computedSentences } from '#services/optimizations/reading/result-words.ts';
+import { computedSentences } from '#services/optimizations/reading/words/result.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Optimization } from '#services/optimizations/contract/run.ts';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { suggestChallengeType } from '#web/features/optimize/question/challenge-type.ts';
 import { draftFromText, draftToText } from '#web/features/optimize/question/draft.ts';

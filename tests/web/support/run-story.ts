@@ -6,7 +6,7 @@ import type {
   ReviewNotes,
 } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
-import { withBase } from '#services/optimizations/refinement/with-base.ts';
+import { withBase } from '#services/optimizations/reading/with-base.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {

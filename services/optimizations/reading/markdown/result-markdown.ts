@@ -22,7 +22,7 @@ import {
   tieBreakOption,
   tieBreakTitle,
   winnerWords,
-} from '#services/optimizations/reading/result-words.ts';
+} from '#services/optimizations/reading/words/result.ts';
 import { seatName, seatNames } from '#services/optimizations/reading/words/names.ts';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
@@ -30,7 +30,7 @@ import {
   changeWords,
   claimsNote,
   differentWords,
-} from '#services/optimizations/refinement/words.ts';
+} from '#services/optimizations/reading/words/refinement.ts';
 import {
   campsWords,
   changingClaims,

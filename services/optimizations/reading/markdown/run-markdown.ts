@@ -9,7 +9,7 @@ import {
   firstRoundNote,
   givenFacts,
   refinementTitle,
-} from '#services/optimizations/refinement/words.ts';
+} from '#services/optimizations/reading/words/refinement.ts';
 import { modelCost } from '#services/platform/numbers.ts';
 import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';

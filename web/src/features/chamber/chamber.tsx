@@ -6,7 +6,7 @@ import {
   overallProgress,
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
-import { winnerWords } from '#services/optimizations/reading/result-words.ts';
+import { winnerWords } from '#services/optimizations/reading/words/result.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { connectionWords } from '#web/live/connection.ts';
 import { reloadRun, sinceUpdate, useConnection, useRun, useRunPart } from '#web/live/live.ts';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { creditsInWords, modelCost } from '#services/platform/numbers.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { type Estimated, estimateQuery } from './queries.ts';

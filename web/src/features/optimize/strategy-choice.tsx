@@ -1,6 +1,6 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { Strategy } from '#services/optimizations/contract/panel.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { roleColours, roleWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';

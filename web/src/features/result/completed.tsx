@@ -7,7 +7,7 @@ import {
   stepsTitle,
   tieBreakOption,
   tieBreakTitle,
-} from '#services/optimizations/reading/result-words.ts';
+} from '#services/optimizations/reading/words/result.ts';
 import {
   changingClaims,
   flawsTitle,

@@ -12,7 +12,7 @@ import {
   tieBreakNote,
   tieBreakOption,
   winnerWords,
-} from '#services/optimizations/reading/result-words.ts';
+} from '#services/optimizations/reading/words/result.ts';
 import {
   headObjection,
   objectionTitle,

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { BiasAnalysis, RunResult } from '#services/optimizations/contract/result.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
-import { openPoints } from '#services/optimizations/reading/result-words.ts';
+import { openPoints } from '#services/optimizations/reading/words/result.ts';
 import {
   campsWords,
   divergencesOf,

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { NextStep } from '#services/optimizations/contract/result.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
-import { stepFacts } from '#services/optimizations/reading/result-words.ts';
+import { stepFacts } from '#services/optimizations/reading/words/result.ts';
 import { doneWords, useTick } from '#web/run/ticks.ts';
 import { classNames } from '#web/ui/class-names.ts';
 import { FieldError } from '#web/ui/form/field.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { RunResult } from '#services/optimizations/contract/result.ts';
-import { optionFacts } from '#services/optimizations/reading/result-words.ts';
+import { optionFacts } from '#services/optimizations/reading/words/result.ts';
 
 /** The options that no majority decided between: beside each other, on a phone below each other. */
 export function Options({

@@ -12,7 +12,7 @@ import {
   differentWords,
   givenFacts,
   refinementTitle,
-} from '#services/optimizations/refinement/words.ts';
+} from '#services/optimizations/reading/words/refinement.ts';
 import { changingClaims } from '#services/optimizations/reading/words/doubts.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Cites } from './cites.tsx';

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
-import { refinementTitle } from '#services/optimizations/refinement/words.ts';
+import { refinementTitle } from '#services/optimizations/reading/words/refinement.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { reasonsOn } from '#services/optimizations/reading/result-words.ts';
+import { reasonsOn } from '#services/optimizations/reading/words/result.ts';
 import { seatName } from '#services/optimizations/reading/words/names.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
-import { firstRoundNote } from '#services/optimizations/refinement/words.ts';
+import { firstRoundNote } from '#services/optimizations/reading/words/refinement.ts';
 import { Braid } from '#web/run/braid.tsx';
 import { braidOf } from '#web/run/braid-view.ts';
 import { Answers } from './answers.tsx';

@@ -1,10 +1,10 @@
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { claimText, optionText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, givenOf, isVotedAgain } from '#services/optimizations/reading/view.ts';
-import { changingWords } from '#services/optimizations/reading/words/doubts.ts';
-import type { ChangingClaim } from '#services/optimizations/reading/words/doubts.ts';
+import { changingWords } from './doubts.ts';
+import type { ChangingClaim } from './doubts.ts';
 import { listed } from '#services/models/seating/words.ts';
-import { seatNames } from '#services/optimizations/reading/words/names.ts';
+import { seatNames } from './names.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Ballot } from '#services/optimizations/run/events.ts';
 

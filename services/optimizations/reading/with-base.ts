@@ -1,10 +1,10 @@
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import { describeResult } from '#services/optimizations/reading/describe-result.ts';
-import { headingWords } from '#services/optimizations/reading/result-words.ts';
-import { erased } from '#services/optimizations/reading/texts.ts';
-import { givenOf, reviewOf } from '#services/optimizations/reading/view.ts';
-import type { RunView } from '#services/optimizations/reading/view.ts';
+import { describeResult } from './describe-result.ts';
+import { headingWords } from './words/result.ts';
+import { erased } from './texts.ts';
+import { givenOf, reviewOf } from './view.ts';
+import type { RunView } from './view.ts';
 
 /** As `councilBefore` has it. */
 function withUndecidable(options: Options): Options {

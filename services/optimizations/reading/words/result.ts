@@ -7,10 +7,10 @@ import type {
 } from '#services/optimizations/contract/result.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
-import { flawsTitle, isListed, objectionWords } from './words/doubts.ts';
-import { seatName, seatNames } from './words/names.ts';
-import { ballotOf } from './view.ts';
-import type { RunView } from './view.ts';
+import { flawsTitle, isListed, objectionWords } from './doubts.ts';
+import { seatName, seatNames } from './names.ts';
+import { ballotOf } from '#services/optimizations/reading/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /** What a result says in words: the same on its page, in exports, in emails and on the command line. */
 
