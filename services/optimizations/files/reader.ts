@@ -53,7 +53,12 @@ export function createFileReader({
 }): FileReader {
   const parsed = createFileQueue();
   const plain = createFileQueue();
-  const queues: Record<FileKind, FileQueue> = { text: plain, csv: plain, pdf: parsed, docx: parsed };
+  const queues: Record<FileKind, FileQueue> = {
+    text: plain,
+    csv: plain,
+    pdf: parsed,
+    docx: parsed,
+  };
   const closing = new AbortController();
   const outcomeOf = async (
     kind: FileKind,
