@@ -14,10 +14,10 @@ const sections: readonly PolicySection[] = [
           when. Without it there is no account.
         </li>
         <li>
-          <strong>Your runs</strong>: what you wrote, the text of the files you attached, what the
-          models answered, and the result. We store these texts encrypted, with a key of its own for
-          each run. The files themselves are not stored. Times, scores, costs and the names of the
-          models are not encrypted.
+          <strong>Your runs</strong>: what you wrote, the text of your files, what the models
+          answered, and the result. We store these texts encrypted, with a key of its own for each
+          run. We do not store the files. Times, scores, costs and the names of the models are not
+          encrypted.
         </li>
         <li>
           <strong>Your recipes</strong>: the questions you saved to start from, encrypted with the
@@ -59,10 +59,10 @@ const sections: readonly PolicySection[] = [
     body: (
       <>
         <p>
-          A run sends the question, context, objectives and constraints you wrote, and the text of
-          the files you attached, to the providers of the models that work on it, not only of its
-          panel: other models compare the answers and write the recommendation. They also receive
-          the answers of the panel. The strategy you choose names the panel before you start.
+          A run sends the question, context, objectives and constraints you wrote and the text of
+          your files to the providers of the models that work on it, not only of its panel: other
+          models compare the answers and write the recommendation. They also receive the answers of
+          the panel. The strategy you choose names the panel before you start.
         </p>
         <p>
           Before a run starts, what you wrote and the text of your files are sent to one provider,
