@@ -6,7 +6,6 @@ import * as identityContract from '#services/identity/contract.ts';
 import { linkKinds } from '#services/identity/contract.ts';
 import { cookieName } from '#services/identity/sessions/cookie.ts';
 import * as liveContract from '#services/live/contract.ts';
-
 import * as panelContract from '#services/optimizations/contract/panel.ts';
 import * as refinementContract from '#services/optimizations/contract/refinement.ts';
 import * as requestContract from '#services/optimizations/contract/requests.ts';

@@ -24,16 +24,15 @@ import { optimizationEndpoints } from '#services/optimizations/contract/endpoint
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { nextRefinementId, refineRun } from './refinement/begin.ts';
 import type { RefineDependencies } from './refinement/begin.ts';
-import { withRefinements } from './refinement/facts.ts';
 import { openRefinement } from './refinement/offer.ts';
 import { cheapestPrice, createCommand, describeStrategies, estimate, writtenOf } from './create.ts';
 import type { CreateDependencies } from './create.ts';
 import type { FileReader } from './files/reader.ts';
 import { readUpload } from './files/upload.ts';
+import { readDetail } from './detail.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
-import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
-import { withProgress } from './reading/read-run.ts';
+import { draftsAlone, tick } from './reading/next-steps.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
 import { keyOf } from './run/key.ts';
@@ -111,9 +110,7 @@ export function optimizationRoutes(
       },
       'GET /optimizations/{id}': async ({ userId, path }) => {
         await ownRun(dependencies, userId, path.id);
-        const { view } = await openRun(dependencies, path.id);
-        const shown = await withRefinements(dependencies, userId, await withProgress(pool, view));
-        return withTicks(pool, describeRun(shown, clock()));
+        return detail(dependencies, path.id);
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);
@@ -300,16 +297,12 @@ async function readOpenRefinement(pool: pg.Pool, rootId: string): Promise<RunRow
 const noSuchRun = () => notFound('Failed to get optimization');
 
 async function detail(
-  dependencies: Pick<
-    OptimizationRouteDependencies,
-    'readRun' | 'clock' | 'pool' | 'registry' | 'sealer'
-  >,
+  dependencies: OptimizationRouteDependencies,
   runId: string,
 ): Promise<Optimization> {
-  const { state, view } = await openRun(dependencies, runId);
-  if (state.stage === 'none') throw noSuchRun();
-  const shown = await withRefinements(dependencies, state.userId, view);
-  return withTicks(dependencies.pool, describeRun(shown, dependencies.clock()));
+  const run = await readDetail(dependencies, runId);
+  if (run === null) throw noSuchRun();
+  return run;
 }
 
 async function openRun(

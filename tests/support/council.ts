@@ -103,7 +103,7 @@ export async function createTestCouncil(
     });
   };
   const ended: TestCouncil['ended'] = async (person, runId) => {
-    // To describe a run is dear, and tests wait for many runs at once.
+    // Describing a run is expensive, and tests wait for many runs at once.
     while (!(await isClosed(app, runId))) await sleep(50);
     return app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
   };

@@ -53,7 +53,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/check': {
     summary: 'Check a question before a run',
-    description: `Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most ${checkLimits.seconds} seconds. When it cannot be checked, the response is \`ready\` with \`skipped\`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy; at most 20 an hour and 60 a day. Neither the question nor the response is stored.`,
+    description: `Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most ${checkLimits.seconds} seconds. When it cannot be checked, the response is \`ready\` with \`skipped\`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy. Neither the question nor the response is stored.`,
     access: 'person',
     body: CheckRequest,
     bodyBytes: optimizationLimits.bodyBytes,
@@ -87,8 +87,7 @@ export const optimizationEndpoints = {
   },
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
-    description:
-      'Refinements are not among them: `refinements` says how many a run has, and the run itself lists them. A search (`q`) finds runs whose title or question has all of its words, among the newest 1,000 that the other filters leave.',
+    description: `Refinements are not among them: \`refinements\` says how many a run has, and the run itself lists them. A search (\`q\`) finds runs whose title or question has all of its words, among the newest ${optimizationLimits.searchedRuns.toLocaleString('en-US')} that the other filters leave.`,
     access: 'person',
     query: RunsQuery,
     isConditional: true,

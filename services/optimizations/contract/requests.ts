@@ -91,7 +91,6 @@ const AttachedFile = v.strictObject({
     v.nonEmpty('This file has no text'),
   ),
 });
-export type AttachedFile = v.InferOutput<typeof AttachedFile>;
 
 /** On one line, without what nobody sees. */
 export function fileNameOf(name: string): string {

@@ -123,6 +123,10 @@ const Degraded = v.object({
       why: v.pipe(v.string(), v.description('In words')),
     }),
   ),
+  declined: v.pipe(
+    v.number(),
+    v.description('Of the missing, models that declined to answer; their share is not returned'),
+  ),
   strongest_missing: v.pipe(
     v.boolean(),
     v.description('The strongest model of the panel is one of them'),

@@ -60,7 +60,7 @@ function ComposerForm({
   onClose: () => void;
 }): ReactNode {
   const navigate = useNavigate();
-  const ground = useRunPart(runId, groundOf, sameFields);
+  const offer = useRunPart(runId, offerOf, sameFields);
   const claim = useRunPart(runId, ({ view }) =>
     claimId === null ? null : claimText(view, claimId),
   );
@@ -75,7 +75,7 @@ function ComposerForm({
     keepDraft(runId, claimId, next);
     setDraft(next);
   };
-  const { isCompleted, price } = ground;
+  const { isCompleted, price } = offer;
   useEffect(() => {
     // Another tab may have refined it since this copy was read.
     if (isCompleted) void reloadRun(runId);
@@ -154,12 +154,12 @@ function ComposerForm({
           </span>
           <span className="block text-sm text-ink-2">
             {price === 0
-              ? `This is the included refinement. Each later one costs ${creditsInWords(ground.laterPrice)}.`
+              ? `This is the included refinement. Each later one costs ${creditsInWords(offer.laterPrice)}.`
               : 'The refinement that the run included has been used.'}
           </span>
         </p>
       )}
-      <Obstacle ground={ground} shortfall={shortfall} />
+      <Obstacle offer={offer} shortfall={shortfall} />
       {form.failure === null ? null : <Failure error={form.failure} />}
       <div className="flex flex-wrap justify-end gap-3 pt-2">
         <Button onClick={onClose}>Close</Button>
@@ -167,7 +167,7 @@ function ComposerForm({
           type="submit"
           tone="primary"
           busy={form.busy}
-          disabled={!ground.isAllowed || shortfall > 0 || isWaiting}
+          disabled={!offer.isAllowed || shortfall > 0 || isWaiting}
         >
           {form.busy ? 'Sending…' : 'Send request'}
         </Button>
@@ -228,9 +228,9 @@ function Kinds({
   );
 }
 
-type Ground = ReturnType<typeof groundOf>;
+type Offer = ReturnType<typeof offerOf>;
 
-function groundOf({ view }: RunState) {
+function offerOf({ view }: RunState) {
   const { refinable } = view;
   return {
     isCompleted: statusOf(view) === 'completed',
@@ -245,23 +245,23 @@ function groundOf({ view }: RunState) {
 }
 
 /** Why it cannot be sent now, and the way out. */
-function Obstacle({ ground, shortfall }: { ground: Ground; shortfall: number }): ReactNode {
-  if (!ground.isCompleted)
+function Obstacle({ offer, shortfall }: { offer: Offer; shortfall: number }): ReactNode {
+  if (!offer.isCompleted)
     return <p className="text-ink-2">You can send it when this run is complete.</p>;
-  if (ground.reason !== null)
+  if (offer.reason !== null)
     return (
       <Notice
         tone="warn"
         title="This result can't be refined now"
         actions={
-          ground.underway === null ? undefined : (
-            <LinkButton to="/evolution-chamber" search={{ id: ground.underway }}>
+          offer.underway === null ? undefined : (
+            <LinkButton to="/evolution-chamber" search={{ id: offer.underway }}>
               View Progress
             </LinkButton>
           )
         }
       >
-        {ground.reason}
+        {offer.reason}
       </Notice>
     );
   if (shortfall === 0) return null;
