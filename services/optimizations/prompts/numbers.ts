@@ -37,6 +37,8 @@ export function numbersNotIn(
 type Found = {
   written: string;
   digits: string;
+  /** Without a currency, share, magnitude or unit on its line. */
+  isBare: boolean;
   /** Powers of ten. Only `mil` has two, a thousand in Spanish and a million in Czech. */
   powers: readonly number[];
   isMoney: boolean;
@@ -115,6 +117,7 @@ function numbersIn(text: string): Found[] {
     return {
       written: (unit === '' ? whole : whole.slice(0, -unit.length - 1)).trim(),
       digits,
+      isBare: whole === digits || whole.startsWith(`${digits}\n`),
       powers: powers[word] ?? [0],
       isMoney: before !== undefined || after !== undefined,
       isShare: share !== undefined,
@@ -137,8 +140,7 @@ function usualReading({ digits, powers: magnitudes }: Found): number[] {
  * cells of a CSV file only in bare digits: €1,250 is no 250.
  */
 function everyReading(number: Found): number[] {
-  const { written, digits, powers: magnitudes, unit } = number;
-  const isBare = written === digits && unit === '';
+  const { digits, isBare, powers: magnitudes } = number;
   const cells = digits.split(isBare ? /(?<=[ ,])/ : /(?<= )/);
   const runs = cells.flatMap((_, from) =>
     Array.from({ length: Math.min(mostCells, cells.length - from) }, (_cell, more) => ({

@@ -24,7 +24,7 @@ describe('the number check', () => {
     ['12 500 €', '12,500'],
     ['560 orders last month', 'Orders per month: 120 340 560'],
     ['Revenue fell from $950 to $720.', 'Revenue 950 880 720'],
-    ['Revenue fell from $950 to $720.5.', 'Revenue,950,880,720.5'],
+    ['Revenue fell from $950 to $720.5.', 'Month,950,880,720.5\nRevenue'],
     ['€1,250 and €880', '1 250 880'],
     ['450 €', 'Room 12 450 €'],
     ['€340k', '120 340 k€'],
