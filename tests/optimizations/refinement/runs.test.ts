@@ -486,19 +486,8 @@ describe('a call that begins no refinement', () => {
 });
 
 describe('what a refinement says of the votes before it', () => {
-  test('a flaw and an objection of seats that chose the option since are marked, and need no reply', async () => {
-    rewrite = (schema, reply) => {
-      const written = JSON.parse(reply) as { scores: { answer_label: string }[] };
-      const text = 'Nothing ends it early.';
-      return schema === 'review'
-        ? { ...written, fatal_flaws: written.scores.map((one) => ({ ...one, text })) }
-        : written;
-    };
-    await asked();
-    const [flaw] = root.result!.flaws;
-    const options = Object.entries(root.council.ledger!.options);
-    const [option] = options.find(([, { seats }]) => seats.includes(flaw!.about_seat))!;
-    expect(flaw?.voted_for_since).toEqual([]);
+  /** A refinement in which every seat votes for this option, and no draft answers a flaw. */
+  async function votedFor(option: string) {
     rewrite = (schema, reply) => {
       const written = JSON.parse(reply) as object;
       if (schema === 'draft') return { ...written, flaw_replies: [] };
@@ -509,23 +498,48 @@ describe('what a refinement says of the votes before it', () => {
     };
     asks.length = 0;
     const run = await refined({ changed_fact: 'The objection no longer holds.' });
-    rewrite = null;
     const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
-    expect(drafts.map(({ prompt }) => readMaterial(prompt).block('fatal flaws'))).toEqual(['']);
-    const { about_seat, reviewers, texts } = flaw!;
-    expect(run.result?.flaws).toContainEqual(
-      expect.objectContaining({
-        about_seat,
-        reviewers,
-        texts,
-        reply: null,
-        voted_for_since: reviewers,
-      }),
-    );
+    return { run, blocks: drafts.map(({ prompt }) => readMaterial(prompt).block('fatal flaws')) };
+  }
+
+  function voted(seat: string, option: string | null): boolean {
+    const outcome = root.council.calls[`review.${seat}`]?.outcome;
+    return outcome?.kind === 'review' && outcome.ballot.decision.optionId === option;
+  }
+
+  test('a flaw needs no reply of seats that came round to the option, and one of its own voters needs one', async () => {
+    rewrite = (schema, reply) => {
+      const written = JSON.parse(reply) as { scores: { answer_label: string }[] };
+      const text = 'Nothing ends it early.';
+      return schema === 'review'
+        ? { ...written, fatal_flaws: written.scores.map((one) => ({ ...one, text })) }
+        : written;
+    };
+    await asked();
+    expect(root.result?.flaws[0]?.voted_for_since).toEqual([]);
+    const options = Object.entries(root.council.ledger!.options);
+    const winner = root.result!.option_id;
+    const [other] = options.find(([id, { seats }]) => id !== winner && seats.length > 0)!;
+    const moved = await votedFor(other);
+    expect(moved.blocks).toEqual(['']);
+    expect(moved.run.result?.flaws.length).toBeGreaterThan(0);
+    for (const flaw of moved.run.result!.flaws)
+      expect(flaw).toMatchObject({ reply: null, voted_for_since: flaw.reviewers });
     // An objection that is not marked is one of a seat's present votes.
-    const { objection } = run.result!;
+    const { objection } = moved.run.result!;
     expect(objection?.voted_for_since).toBe(objection?.claim_id === null);
-    expect(runMarkdown(run)).toContain('Raised before the second vote, in which ');
+    expect(runMarkdown(moved.run)).toContain('Raised before the second vote, in which ');
+    const kept = await votedFor(winner!);
+    expect(kept.blocks).not.toContain('');
+    expect(kept.run.result?.heading).toBe('best_single_answer');
+    const votersOfWinner = root.models
+      .map(({ seat }) => seat)
+      .filter((seat) => voted(seat, winner));
+    for (const flaw of kept.run.result!.flaws)
+      expect(flaw.voted_for_since).toEqual(
+        flaw.reviewers.filter((seat) => !votersOfWinner.includes(seat)),
+      );
+    rewrite = null;
   });
 });
 
