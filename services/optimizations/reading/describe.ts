@@ -468,6 +468,7 @@ function endReason(view: RunView): string | null {
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
+    refused: 'This refinement was not started.',
     drafts_failed:
       view.conclusion?.heading === 'best_single_answer'
         ? 'No recommendation passed its checks, so the best single answer is shown instead.'
