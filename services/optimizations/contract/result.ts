@@ -152,7 +152,7 @@ const Flaw = v.object({
   voted_for_since: v.pipe(
     v.array(v.string()),
     v.description(
-      'The reviewers that have voted for the option of this answer since, in a refinement; the recommendation answers a flaw while two others raise it',
+      'The reviewers that voted for another option first, and in a refinement for that of this answer; the recommendation answers a flaw while two others raise it',
     ),
   ),
 });
@@ -184,7 +184,10 @@ const Objection = v.object({
     v.description('The claim that it is about; null when it is about a whole answer'),
   ),
   voted_for: v.pipe(v.boolean(), v.description('Its author voted for the option all the same')),
-  voted_for_since: v.pipe(v.boolean(), v.description('Its author did so later, in a refinement')),
+  voted_for_since: v.pipe(
+    v.boolean(),
+    v.description('Its author voted for another option first, and in a refinement for this one'),
+  ),
 });
 export type Objection = v.InferOutput<typeof Objection>;
 
