@@ -200,13 +200,15 @@ function complaintsAbout(
     const outcome = run.view.calls[verifySlot(round, verifier)]?.outcome;
     return outcome?.kind === 'verify' && outcome.contradicts ? outcome.claimIds : [];
   });
+  const corrected = correctedOf(run.view).map(({ id }) => id);
+  const named = [...new Set(contradicted)].map((id) =>
+    corrected.includes(id) ? `the fact in place of ${id}` : id,
+  );
   return [
     ...checkDraft(draft, sources).complaints,
     ...(contradicted.length === 0
       ? []
-      : [
-          `Two readers compared it with the consensus; it contradicts ${[...new Set(contradicted)].join(', ')}.`,
-        ]),
+      : [`Two readers compared it with the consensus; it contradicts ${named.join(', ')}.`]),
   ];
 }
 
