@@ -52,7 +52,7 @@ export function Comparisons({ view }: { view: RunView }): ReactNode {
       <Part title={comparisonsTitle}>
         <p className="max-w-prose text-ink-2">{comparisonsNote}</p>
         <DataTable
-          caption={comparisonsTitle}
+          caption="Each answer against each other one"
           rows={rows}
           rowKey={(row) => row.seat}
           columns={[
