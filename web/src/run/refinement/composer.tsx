@@ -157,7 +157,7 @@ function ComposerForm({
         <TextArea
           // One field for both kinds, so that the text stays when the choice changes.
           ref={missing !== null ? focusEnd : claim === null ? null : focusFirst}
-          label={draft.kind === 'fact' ? 'What is different' : 'What to consider'}
+          label={missing === null ? labels[draft.kind] : labels.missing}
           name={draft.kind === 'fact' ? 'changed_fact' : 'instruction'}
           value={draft.text}
           onChange={(event) => change({ text: event.currentTarget.value })}
@@ -223,10 +223,16 @@ const kinds = [
   },
 ] as const;
 
+const labels = {
+  fact: 'What is different',
+  instruction: 'What to consider',
+  missing: 'What is true',
+} as const;
+
 const hints = {
   fact: 'Say what is true instead.',
   instruction: 'For example: keep the team at 3 people.',
-  missing: 'Write what is true after what the models asked for.',
+  missing: 'Write the answer after what the models ask for.',
 } as const;
 
 function Kinds({
