@@ -240,7 +240,10 @@ export type RunRow = {
   version: number;
 };
 
-/** `refinements`: how many it has; `open_refinement`: the id of the one that has not ended. */
+/**
+ * `refinements`: how many have started or wait to; `open_refinement`: the id of the one that has not
+ * ended.
+ */
 export type RootRow = RunRow & { refinements: number; open_refinement: string | null };
 
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
@@ -248,9 +251,12 @@ const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, str
   votes_for, votes_total, cost_micros::float8, unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at,
   ended_at, root_id, refinement, version::float8`;
 
+/** A refinement that was given up before it started is not shown, however many there are. */
+const shownRefinement = `(started_at is not null or status in ('pending', 'processing'))`;
+
 /** Of a row `listed`. */
-const refinementColumns = `(select count(*)::integer from optimization_list one
-  where one.root_id = listed.run_id) as refinements,
+const refinementColumns = `(select count(*)::integer from optimization_list
+  where root_id = listed.run_id and ${shownRefinement}) as refinements,
   (select one.run_id from optimization_list one
   where one.root_id = listed.run_id and one.status in ('pending', 'processing')
   order by one.refinement desc limit 1) as open_refinement`;
@@ -313,18 +319,31 @@ export async function newestRuns(
   return rows;
 }
 
-/** A run and its refinements, the first one first; null for a run that does not exist. */
+/**
+ * A run and its refinements that have started or wait to, the first one first; null for a run that
+ * does not exist.
+ */
 export async function readChain(
   client: Queryable,
   rootId: string,
 ): Promise<{ root: RunRow; refinements: RunRow[] } | null> {
   const { rows } = await client.query<RunRow>(
-    `select ${rowColumns} from optimization_list where run_id = $1 or root_id = $1
+    `select ${rowColumns} from optimization_list
+     where run_id = $1 or (root_id = $1 and ${shownRefinement})
      order by refinement nulls first`,
     [rootId],
   );
   const [root, ...refinements] = rows;
   return root ? { root, refinements } : null;
+}
+
+/** The number of a run's newest refinement, which may never have started; 0 without any. */
+export async function lastRefinement(client: Queryable, rootId: string): Promise<number> {
+  const { rows } = await client.query<{ last: number | null }>(
+    'select max(refinement) as last from optimization_list where root_id = $1',
+    [rootId],
+  );
+  return rows[0]?.last ?? 0;
 }
 
 /** The owner's user id; null for a run that does not exist. */

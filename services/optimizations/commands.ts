@@ -186,6 +186,15 @@ export async function cancelRun(dependencies: CommandDependencies, runId: string
   await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], 'http');
 }
 
+/** Ends a draft that its person did not cancel; nothing happens to a run that has started. */
+export async function discardDraft(
+  dependencies: CommandDependencies,
+  runId: string,
+): Promise<void> {
+  const now = isoNow(dependencies);
+  await issue(dependencies, runId, { type: 'Discard', now }, ['discard'], 'http');
+}
+
 /** Cancels a run if that is still possible; false while its recommendation is being written. */
 export async function cancelIfOpen(
   { bus, clock }: CommandDependencies,

@@ -20,11 +20,12 @@ export type FinishedRun = {
   simulated: SimulatedPart;
 };
 
-/** Null while the run continues, and once it was deleted or its texts were erased. */
+/** Null while the run continues, once it was deleted or erased, and where its start was refused. */
 export function finishedRun(view: RunView): FinishedRun | null {
   const status = statusOf(view);
   if (isOpenStatus(status) || !view.settled) return null;
   if (view.title === null || view.hidden) return null;
+  if (view.conclusion?.reason === 'refused') return null;
   // Its heading is counted from the votes: no text of the result is opened for an email.
   const result = describeResult(view);
   return {

@@ -147,13 +147,14 @@ export function optimizationRoutes(
         };
       },
       'POST /optimizations/{id}/restore': async ({ userId, path }) => {
-        await ownRun(dependencies, userId, path.id, 'hidden too');
+        const state = await ownRun(dependencies, userId, path.id, 'hidden too');
         const runId = path.id;
         return {
           newResourceId: () => runId,
           texts,
           work: async () => {
             await takeTurn(userId);
+            refusePart(state, 'restored');
             await ask(dependencies, userId, runId, { type: 'Restore', now: isoNow(dependencies) });
             return detail(dependencies, runId);
           },
@@ -266,17 +267,22 @@ async function ownRun(
   return state;
 }
 
+/** @throws Problem 409 `part-of-run` for a refinement */
+function refusePart({ refines }: Known, what: 'deleted' | 'restored'): void {
+  if (refines)
+    throw new Problem(
+      'part-of-run',
+      `A refinement is ${what} together with the run that it refines.`,
+    );
+}
+
 /** @throws Problem 409 `part-of-run`, or `running` for a run with a refinement in progress */
 async function refuseDeletion(
   { pool }: Pick<OptimizationRouteDependencies, 'pool'>,
   runId: string,
-  { refines }: Known,
+  state: Known,
 ): Promise<void> {
-  if (refines)
-    throw new Problem(
-      'part-of-run',
-      'A refinement is deleted together with the run that it refines.',
-    );
+  refusePart(state, 'deleted');
   if (await readOpenRefinement(pool, runId))
     throw new Problem('running', 'A refinement of this run has not ended; cancel it first.');
 }

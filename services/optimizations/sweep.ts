@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { forgetJob, owedJobs } from './run/reactions.ts';
-import { cancelRun, issue } from './commands.ts';
+import { discardDraft, issue } from './commands.ts';
 import { addJob } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
@@ -71,7 +71,7 @@ async function nudge(dependencies: NudgeDependencies, runId: string): Promise<nu
   const { pool, readState, clock } = dependencies;
   const state = await readState(runId);
   if (state.stage === 'draft' && state.refines !== undefined) {
-    await cancelRun(dependencies, runId);
+    await discardDraft(dependencies, runId);
     return 0;
   }
   const missing = await withoutJob(pool, owedJobs(runId, state));

@@ -4,7 +4,7 @@ import { createLiveTextWriter } from '#services/live/live-text.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { finishedEmail } from '#services/optimizations/finished-email.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { issue } from '#services/optimizations/commands.ts';
+import { discardDraft, issue } from '#services/optimizations/commands.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
@@ -98,12 +98,15 @@ describe('the end of a run', () => {
     }
   });
 
-  test('no email is sent before the run has ended', async () => {
+  test('no email is sent before the run has ended, or about one that was never started', async () => {
     const person = await personWith(true);
     const { id } = await app.data<Optimization>('/optimizations', {
       token: person.token,
       body: { challenge: 'Lease or buy?', strategy: 'balanced' },
     });
+    await work('notify-run', id);
+    await discardDraft(app.core, id);
+    expect(await notifyJobs(id)).toBe(1);
     await work('notify-run', id);
     await deliver();
     expect(await mailbox.all(person.email)).toEqual([]);

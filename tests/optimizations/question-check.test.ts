@@ -261,6 +261,23 @@ test('a model that does not answer is left after the time, and nobody waits for 
   expect(slow.requests).toHaveLength(1);
 });
 
+test.each([
+  ['no answer in time', null],
+  ['a timeout', failure('timeout')],
+] as const)(
+  '%s for one user stops no other user’s check, and for a second one stops all',
+  async (_name, late) => {
+    const model = checkerThat(({ prompt }) => (prompt.includes('Long') ? late : says('ready')), {
+      timeoutMs: 200,
+    });
+    expect(await model.ask({ context: 'Long' }, 'usr_a')).toEqual(skipped);
+    expect(await model.ask({}, 'usr_b')).toEqual(ready);
+    expect(await model.ask({ context: 'Long' }, 'usr_c')).toEqual(skipped);
+    expect(await model.ask({}, 'usr_d')).toEqual(skipped);
+    expect(model.requests).toHaveLength(3);
+  },
+);
+
 test('the same text gets the same answer without a call, for its user alone, and a skipped one is checked again', async () => {
   let answers: Answer[] = [failure('malformed'), says('ask', ['Who?'])];
   const model = checkerThat(() => answers.shift() ?? says('ready'));

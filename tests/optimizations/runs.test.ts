@@ -193,6 +193,7 @@ describe('a run whose models fail', () => {
       missing: [
         { seat: 'I1', name: 'Gemini 3.8 Flash', why: 'The provider does not know this model' },
       ],
+      declined: 0,
       strongest_missing: false,
       refunded: 2,
     });
@@ -229,7 +230,7 @@ describe('a run whose models fail', () => {
     const run = await council.ask(person, { ...question, strategy: 'balanced' });
     expect(run).toMatchObject({
       status: 'failed',
-      ended_because: 'Too few models gave an answer that could be used.',
+      ended_because: 'No model gave an answer that could be used.',
       credits: { charged: 7, refunded: 7 },
     });
     expect(Math.max(...run.models.map(({ attempt }) => attempt))).toBe(2);

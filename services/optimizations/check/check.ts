@@ -51,7 +51,7 @@ export function createQuestionCheck(
     const begin = async () => {
       await beforeCall();
       return withinTime(dependencies, timeoutMs, (signal) =>
-        checkOnce(dependencies, breaker, asked, { signal, timeoutMs }),
+        checkOnce(dependencies, breaker, { userId, asked }, { signal, timeoutMs }),
       );
     };
     const reply = begin();
@@ -109,7 +109,7 @@ async function withinTime(
 async function checkOnce(
   dependencies: CheckDependencies,
   breaker: Breaker,
-  asked: CheckRequest,
+  { userId, asked }: { userId: string; asked: CheckRequest },
   time: Time,
 ): Promise<CheckReply> {
   const { challengeCharacters, filesCharacters } = writtenOf(asked);
@@ -121,18 +121,19 @@ async function checkOnce(
   if (checker === null) return skippedCheck;
   const { provider } = checker.offer;
   if (checker.hasLanes && (await isLaneTaken(dependencies.pool, provider))) return skippedCheck;
-  const call = breaker.acquire(provider, checker.hasLanes ? 1 : checksAtOnce);
+  const call = breaker.acquire(provider, userId, checker.hasLanes ? 1 : checksAtOnce);
   if (call === null) return skippedCheck;
-  const openWhenLate = () => breaker.open(provider);
-  time.signal.addEventListener('abort', openWhenLate);
+  const reportLate = () => breaker.late(provider, userId);
+  time.signal.addEventListener('abort', reportLate);
   try {
     const found = await verdictOf(dependencies, checker, asked, time);
     if (found.ok) return found.value;
   } catch (error) {
     if (!(error instanceof ModelFailure)) throw error;
+    if (error.failure === 'timeout') reportLate();
     if (transientFailures.has(error.failure)) breaker.open(provider);
   } finally {
-    time.signal.removeEventListener('abort', openWhenLate);
+    time.signal.removeEventListener('abort', reportLate);
     call.release();
   }
   return skippedCheck;
@@ -144,7 +145,6 @@ const checksAtOnce = 8;
 const openForMs = 60_000;
 const transientFailures: ReadonlySet<ModelFailure['failure']> = new Set([
   'rate_limited',
-  'timeout',
   'unavailable',
   'connection',
   'silent',
@@ -154,18 +154,25 @@ const transientFailures: ReadonlySet<ModelFailure['failure']> = new Set([
 
 type Breaker = {
   /** A call of the provider; null while it is busy or the breaker open. */
-  acquire(provider: string, atOnce: number): { release(): void } | null;
+  acquire(provider: string, userId: string, atOnce: number): { release(): void } | null;
   /** Lets no call pass for a minute. */
   open(provider: string): void;
+  /**
+   * Lets no call of this user pass for a minute, and none of anybody once a second user's is late: one
+   * question that makes for a long answer says nothing of the provider.
+   */
+  late(provider: string, userId: string): void;
 };
 
 function createBreaker(): Breaker {
   const calls = new Map<string, number>();
   const opened = new LRUCache<string, true>({ max: 100, ttl: openForMs });
+  const lateUser = new LRUCache<string, string>({ max: 100, ttl: openForMs });
+  const open = (provider: string) => void opened.set(provider, true);
   return {
-    acquire(provider, atOnce) {
+    acquire(provider, userId, atOnce) {
       const count = calls.get(provider) ?? 0;
-      if (count >= atOnce || opened.has(provider)) return null;
+      if (count >= atOnce || opened.has(provider) || lateUser.get(provider) === userId) return null;
       calls.set(provider, count + 1);
       return {
         release() {
@@ -173,6 +180,10 @@ function createBreaker(): Breaker {
         },
       };
     },
-    open: (provider) => void opened.set(provider, true),
+    open,
+    late(provider, userId) {
+      if ((lateUser.get(provider) ?? userId) !== userId) open(provider);
+      lateUser.set(provider, userId);
+    },
   };
 }

@@ -137,7 +137,7 @@ export const optimizationEndpoints = {
   'POST /optimizations/{id}/restore': {
     summary: 'Restore a deleted run within 30 days',
     description:
-      'A draft comes back as a cancelled run. After 30 days the answer is 404; after 25 restores it is 409 `too-many-restores`.',
+      'Its refinements are restored with it; one alone is refused with 409 `part-of-run`. A draft comes back as a cancelled run. After 30 days the answer is 404; after 25 restores it is 409 `too-many-restores`.',
     access: 'person',
     status: 200,
     reply: Optimization,
@@ -166,7 +166,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/refine': {
     summary: 'Refine a result',
-    description: `Begins a new run that votes again on the decision and on at most ${optimizationLimits.refinedClaims} claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. \`refinable\` of the run says beforehand whether it is possible, and the price; 409 \`not-refinable\` says why not. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.`,
+    description: `Begins a new run that votes again on the decision and on at most ${optimizationLimits.refinedClaims} claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. \`refinable\` of the run says beforehand whether it is possible, and the price; 409 \`not-refinable\` says why not. The repeat of a call whose refinement was never started is refused with it, too; the next call with that key begins another. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.`,
     access: 'person',
     body: RefineRequest,
     status: 201,

@@ -167,7 +167,7 @@ const Flaw = v.object({
   voted_for_since: v.pipe(
     v.array(v.string()),
     v.description(
-      'The reviewers that have voted for the option of this answer since, in a refinement; the recommendation answers a flaw while two others raise it',
+      'The reviewers that voted for another option first, and in a refinement for that of this answer; the recommendation answers a flaw while two others raise it',
     ),
   ),
 });
@@ -200,7 +200,7 @@ const Objection = v.object({
   ),
   voted_for_since: v.pipe(
     v.boolean(),
-    v.description('Its author has voted for the option since, in a refinement'),
+    v.description('Its author voted for another option first, and in a refinement for this one'),
   ),
 });
 export type Objection = v.InferOutput<typeof Objection>;

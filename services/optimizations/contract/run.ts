@@ -76,7 +76,10 @@ export type SeatProgress = v.InferOutput<typeof SeatProgress>;
 /** What the list of runs shows of a run, which is no refinement. */
 export const ListedRun = v.object({
   ...OptimizationSummary.entries,
-  refinements: v.pipe(v.number(), v.description('Refinements of it, whatever their end')),
+  refinements: v.pipe(
+    v.number(),
+    v.description('Refinements of it that have started or wait to, whatever their end'),
+  ),
   running_refinement_id: v.pipe(
     v.nullable(RunId),
     v.description('Its refinement in progress; null without one'),
@@ -123,6 +126,10 @@ const Degraded = v.object({
       why: v.pipe(v.string(), v.description('In words')),
     }),
   ),
+  declined: v.pipe(
+    v.number(),
+    v.description('Of the missing, models that declined to answer; their share is not returned'),
+  ),
   strongest_missing: v.pipe(
     v.boolean(),
     v.description('The strongest model of the panel is one of them'),
@@ -162,7 +169,7 @@ export const Optimization = v.object({
   refinements: v.pipe(
     v.array(OptimizationSummary),
     v.description(
-      'All refinements of this run, or of the run that this one refines; the first one first',
+      'The refinements of this run, or of the run that this one refines, that have started or wait to; the first one first',
     ),
   ),
   refinable: v.pipe(

@@ -16,6 +16,7 @@ export function describeDegraded(view: RunView, why: (seat: string) => string): 
     answered: seats.length - missing.length,
     paid_for: seats.length,
     missing: missing.map(({ seat, name }) => ({ seat, name, why: why(seat) })),
+    declined: paid.filter((one) => one.why === 'refusal').length,
     strongest_missing: out.has(schedule.strongest),
     refunded: settled.refunded,
   };
@@ -43,9 +44,13 @@ export function degradedWords({
         ? 'The strongest model of the panel is missing.'
         : `The strongest model of the panel ${did}.`,
       ...(price === 0 ? [] : [moneySentence(refunded, price)]),
+      ...(price === 0 || degraded.declined === 0 ? [] : [declinedRule]),
     ],
   };
 }
+
+/** The rule of the terms. */
+const declinedRule = 'A model that declines to answer is paid for.';
 
 function moneySentence(refunded: number, price: number): string {
   return refunded === 0

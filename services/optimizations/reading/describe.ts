@@ -467,11 +467,12 @@ function endReason(view: RunView): string | null {
   if (reason === null) return null;
   if (reason === 'reviews' && view.refines) return 'Too few models voted again.';
   const words = {
-    quorum: 'Too few models gave an answer that could be used.',
+    quorum: `${hasAnswer(view) ? 'Too few models' : 'No model'} gave an answer that could be used.`,
     reviews: 'Too few models reviewed the answers.',
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
+    refused: 'This refinement was not started.',
     drafts_failed:
       view.conclusion?.heading === 'best_single_answer'
         ? 'No recommendation passed its checks, so the best single answer is shown instead.'
@@ -479,6 +480,10 @@ function endReason(view: RunView): string | null {
     no_ledger: 'The claims of the answers could not be merged, so no recommendation was written.',
   } as const;
   return words[reason];
+}
+
+function hasAnswer(view: RunView): boolean {
+  return view.seats.some(({ seat }) => answerCall(view, seat)?.outcome);
 }
 
 function describeBias(view: RunView, scores: Scores): Evolution['bias'] {

@@ -49,16 +49,17 @@ export function flawTexts(
   return [...authors].map(([text, seats]) => ({ seats, text }));
 }
 
-/** Of a flaw's reviewers, those that have voted for that answer's option since, in a refinement. */
+/** Of a flaw's reviewers, those that have come round to that answer's option in a refinement. */
 export function votedForSince(view: RunView, { aboutSeat, reviewers }: Flaw): string[] {
   const options = Object.entries(view.ledger?.options ?? {});
   const option = options.find(([, { seats }]) => seats.includes(aboutSeat))?.[0];
   return reviewers.filter((seat) => option !== undefined && hasVotedSince(view, seat, option));
 }
 
+/** A seat that voted for the option in the first vote has raised its flaw all the same. */
 export function hasVotedSince(view: RunView, seat: string, option: string): boolean {
-  const review = reviewOf(view, seat);
-  return review !== null && review.isAgain && review.ballot.decision.optionId === option;
+  const { firstOption = null, ballot } = reviewOf(view, seat) ?? {};
+  return firstOption !== null && firstOption !== option && ballot?.decision.optionId === option;
 }
 
 /** What a reviewer wrote against an answer. */

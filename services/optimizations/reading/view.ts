@@ -172,8 +172,8 @@ export type Given = { text: string; claimId: string | null };
 export type ReviewView = {
   ballot: Ballot;
   notes: ReviewNotes | null;
-  /** Its vote for the decision was given in a refinement: this one, or one before. */
-  isAgain: boolean;
+  /** Where it voted in the root: the option it voted for there. */
+  firstOption: string | null;
 };
 
 /** A partial view: objects merge by key, everything else replaces. */
@@ -589,7 +589,10 @@ export function notesOf(view: RunView, seat: string): ReviewNotes | null {
 export function reviewOf(view: RunView, seat: string): ReviewView | null {
   const before = view.before?.reviews[seat] ?? null;
   const { outcome = null, notes = null } = view.calls[reviewSlot(seat)] ?? {};
-  if (outcome?.kind === 'review') return { ballot: outcome.ballot, notes, isAgain: false };
+  if (outcome?.kind === 'review') {
+    const { ballot } = outcome;
+    return { ballot, notes, firstOption: ballot.decision.optionId };
+  }
   if (outcome?.kind !== 'second_vote') return before;
   // A reason of a vote that was given again would speak for the old one.
   const { votes, ...ballot } = mergedBallot(before?.ballot, outcome);
@@ -597,7 +600,7 @@ export function reviewOf(view: RunView, seat: string): ReviewView | null {
   return {
     ballot: { ...again, votes: { ...votes, ...again.votes } },
     notes: before?.notes ?? null,
-    isAgain: true,
+    firstOption: before?.firstOption ?? null,
   };
 }
 

@@ -2,7 +2,7 @@ import { creditsInWords } from '#services/platform/numbers.ts';
 import { createHash } from 'node:crypto';
 import { priceHoldsMs, pricesFrom } from '#services/optimizations/create.ts';
 import {
-  cancelRun,
+  discardDraft,
   executeOn,
   processRun,
   startRefusal,
@@ -15,7 +15,12 @@ import { titleAndQuestion } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { refuseLongWait } from '#services/optimizations/lanes.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import type { Refines, Schedule, Seat } from '#services/optimizations/run/events.ts';
+import type {
+  OptimizationEvent,
+  Refines,
+  Schedule,
+  Seat,
+} from '#services/optimizations/run/events.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
@@ -23,7 +28,7 @@ import type { Known } from '#services/optimizations/run/state.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { Queryable } from '#db/connect.ts';
 import type { StreamEvents } from '#db/streams.ts';
-import { readChain } from '#projections/optimization-list.ts';
+import { lastRefinement } from '#projections/optimization-list.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
@@ -68,14 +73,14 @@ export async function nextRefinementId(
   { refines }: Pick<Known, 'refines'>,
 ): Promise<string> {
   const rootId = refines?.root ?? runId;
-  const chain = await readChain(pool, rootId);
-  return refinementId(rootId, (chain?.refinements.length ?? 0) + 1);
+  return refinementId(rootId, (await lastRefinement(pool, rootId)) + 1);
 }
 
 /**
  * Creates and starts a refinement. A repeat with the same command continues where the first one ended.
  *
- * @throws Problem 409 `not-refinable` with the reason in words, before anything is created
+ * @throws Problem 409 `not-refinable` with the reason in words, before anything is created, or for a
+ *   repeat whose refinement was never started
  * @throws Problem 409 `price-changed` when it costs another price than the request agrees to
  * @throws Problem 400 `validation` for fields that do not belong together, or an unknown claim
  * @throws Problem what starting a run is refused with
@@ -88,12 +93,14 @@ export async function refineRun(
   const { bus, readState } = dependencies;
   const { userId, id } = asked;
   requireOneKind(request);
-  const isRepeat = await wasBegunBy(dependencies, asked);
-  if (!isRepeat) {
+  const earlier = await begunBy(dependencies, asked);
+  // A refusal releases the Idempotency-Key, so that the next call begins another refinement.
+  if (earlier === 'given up') throw neverStarted();
+  if (earlier === null) {
     const command = await createRefinement(dependencies, asked, request);
     const { commandId, fingerprint } = asked;
     await executeOn(bus, id, { command, commandId, fingerprint, actor: userId }, 'http');
-    if (!(await wasBegunBy(dependencies, asked))) throw inProgress();
+    if ((await begunBy(dependencies, asked)) === null) throw inProgress();
   }
   const state = await readState(id);
   if (state.stage !== 'draft' || state.refines === undefined) return;
@@ -103,17 +110,20 @@ export async function refineRun(
     await processRun(dependencies, userId, id, state);
   } catch (error) {
     // It was refused after all: a draft that nobody asked for would keep the next one waiting.
-    if (error instanceof Problem) await cancelRun(dependencies, id);
+    if (error instanceof Problem) await discardDraft(dependencies, id);
     throw error;
   }
 }
 
-async function wasBegunBy(
+/** What an earlier try of the same call has made: a refinement, or one that ended before it started. */
+async function begunBy(
   { readStream }: Pick<RefineDependencies, 'readStream'>,
   { id, commandId }: Asked,
-): Promise<boolean> {
+): Promise<'begun' | 'given up' | null> {
   const { events } = await readStream(streamOf(id));
-  return events[0]?.metadata['commandId'] === commandId;
+  if (events[0]?.metadata['commandId'] !== commandId) return null;
+  const has = (type: OptimizationEvent['type']) => events.some((event) => event.type === type);
+  return has('RunConcluded') && !has('ProcessingStarted') ? 'given up' : 'begun';
 }
 
 function requireOneKind({ instruction, changed_fact: fact, claim_id: claim }: RefineRequest): void {
@@ -129,6 +139,9 @@ function fault(field: string, message: string): Problem {
 
 const inProgress = () =>
   new Problem('not-refinable', 'A refinement of this run is in progress. Wait until it ends.');
+
+const neverStarted = () =>
+  new Problem('not-refinable', 'This refinement was not started. Send the request again.');
 
 async function createRefinement(
   dependencies: RefineDependencies,
@@ -162,7 +175,7 @@ async function createRefinement(
   const now = clock();
   const schedule = scheduleOf(dependencies, view, seats, now);
   await refuseLongWait(pool, schedule);
-  const number = found.refinements.length + 1;
+  const number = (await lastRefinement(pool, root)) + 1;
   // Another call has begun one since: its stream is there.
   if (id !== refinementId(root, number)) throw inProgress();
   const refines: Refines = {

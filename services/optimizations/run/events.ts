@@ -299,6 +299,8 @@ export type ConclusionReason =
   | 'timeout'
   | 'not_seatable'
   | 'person'
+  /** Of a refinement: its start was refused, or ended before it was done. */
+  | 'refused'
   | 'drafts_failed'
   /** Nothing to write about: the claims of the answers could not be merged. */
   | 'no_ledger'

@@ -66,7 +66,7 @@ describe('a run as Markdown', () => {
     ],
     [
       closedWithout(['S1', 'R2'], 'refusal', 0),
-      '**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The strongest model of the panel is missing. All 14 credits were charged.',
+      '**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The strongest model of the panel is missing. All 14 credits were charged. A model that declines to answer is paid for.',
     ],
   ])(
     'a run without %# as Markdown says above its result who is missing, and why',

@@ -578,10 +578,7 @@ describe('the result of a run', () => {
 
   test.each([
     ['You cancelled this run.', inClaims().given(cancel)],
-    [
-      'Too few models gave an answer that could be used.',
-      started().given(deadline('opinions', 'hard')),
-    ],
+    ['No model gave an answer that could be used.', started().given(deadline('opinions', 'hard'))],
     ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],
     [
       'Optimization timeout: the run took longer than it may.',

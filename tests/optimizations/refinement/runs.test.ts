@@ -19,6 +19,7 @@ import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { runHere } from '#tests/cli/in-process.ts';
 import type { CallOptions, Person } from '#tests/support/app.ts';
@@ -43,8 +44,8 @@ const personas: Record<string, Persona> = {};
 const asks: Parameters<Respond>[0][] = [];
 /** Models that are no longer offered. */
 const gone = new Set<string>();
-/** What happens once: after the ledger was asked for a refusal, and before a run is hidden. */
-const between: { refusal?: () => Promise<unknown>; hide?: () => Promise<unknown> } = {};
+/** What happens once: after the ledger was asked for a refusal, and before a command of a run. */
+const between: { [Moment in 'refusal' | 'Hide' | 'Start']?: () => Promise<unknown> } = {};
 /** Changes a model's reply. */
 let rewrite: ((schema: string, reply: string) => object) | null = null;
 let council: TestCouncil;
@@ -75,7 +76,8 @@ beforeAll(async () => {
       bus: {
         ...bus,
         execute: async (decider, given, patience) => {
-          if (isHide(given.command)) await once('hide');
+          const type = typeOf(given.command);
+          if (type === 'Hide' || type === 'Start') await once(type);
           return bus.execute(decider, given, patience);
         },
       },
@@ -94,10 +96,8 @@ beforeEach(() => {
 });
 afterAll(async () => council.close());
 
-function isHide(command: unknown): boolean {
-  return typeof command === 'object' && command !== null && 'type' in command
-    ? command.type === 'Hide'
-    : false;
+function typeOf(command: unknown): unknown {
+  return typeof command === 'object' && command !== null && 'type' in command ? command.type : null;
 }
 
 async function once(moment: keyof typeof between): Promise<void> {
@@ -393,7 +393,7 @@ describe('a call that begins a refinement', () => {
 
   test('a run that is deleted while its refinement begins has none, and no credits are held', async () => {
     for (const model of modelsOf(root)) personas[model] = 'hang';
-    between.hide = refine;
+    between.Hide = refine;
     expect((await remove(root.id)).status).toBe(200);
     expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
     for (const model of modelsOf(root)) delete personas[model];
@@ -408,11 +408,30 @@ describe('a call that begins a refinement', () => {
     expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
     expect(await balance()).toEqual(before);
     const { refinements } = await read(root.id);
-    expect(refinements.map(({ status }) => status)).toEqual([
-      'cancelled',
-      'completed',
-      'cancelled',
-    ]);
+    // The one that was never started is not listed.
+    expect(refinements.map(({ status }) => status)).toEqual(['cancelled', 'completed']);
+    expect((await listed(root.id))?.refinements).toBe(2);
+  });
+
+  test('a refinement whose start fails is discarded, and the next call with its key begins another', async () => {
+    between.Start = async () => Promise.reject(new Problem('busy', 'Too much is waiting.'));
+    const calls = [];
+    for (let call = 0; call < 3; call += 1) calls.push(await refine({}, root.id, 'refused'));
+    expect(calls.map(({ status }) => status)).toEqual([503, 409, 201]);
+    expect(await calls[1]?.json()).toMatchObject({
+      code: 'not-refinable',
+      detail: expect.stringContaining('was not started'),
+    });
+    expect(await read(refinementId(root.id, 1))).toMatchObject({
+      status: 'cancelled',
+      ended_because: 'This refinement was not started.',
+      credits: { charged: 0 },
+    });
+    expect(await council.ended(person, refinementId(root.id, 2))).toMatchObject({
+      status: 'completed',
+    });
+    const { refinements } = await read(root.id);
+    expect(refinements.map((one) => one.refinement_number)).toEqual([2]);
   });
 
   test('a refinement whose process died before it started is cancelled, and another can begin', async () => {
@@ -453,7 +472,10 @@ describe('a call that begins a refinement', () => {
     expect((await refine()).status).toBe(409);
     const { log } = council.core;
     await sweepRuns({ ...council.core, log, clock: () => Date.now() + 60_000 });
-    expect((await read(id)).status).toBe('cancelled');
+    expect(await read(id)).toMatchObject({
+      status: 'cancelled',
+      ended_because: 'This refinement was not started.',
+    });
     expect((await refined()).status).toBe('completed');
   });
 
@@ -518,19 +540,8 @@ describe('a call that begins no refinement', () => {
 });
 
 describe('what a refinement says of the votes before it', () => {
-  test('a flaw and an objection of seats that chose the option since are marked, and need no reply', async () => {
-    rewrite = (schema, reply) => {
-      const written = JSON.parse(reply) as { scores: { answer_label: string }[] };
-      const text = 'Nothing ends it early.';
-      return schema === 'review'
-        ? { ...written, fatal_flaws: written.scores.map((one) => ({ ...one, text })) }
-        : written;
-    };
-    await asked();
-    const [flaw] = root.result!.flaws;
-    const options = Object.entries(root.council.ledger!.options);
-    const [option] = options.find(([, { seats }]) => seats.includes(flaw!.about_seat))!;
-    expect(flaw?.voted_for_since).toEqual([]);
+  /** A refinement in which every seat votes for this option, and no draft answers a flaw. */
+  async function votedFor(option: string) {
     rewrite = (schema, reply) => {
       const written = JSON.parse(reply) as object;
       if (schema === 'draft') return { ...written, flaw_replies: [] };
@@ -541,23 +552,48 @@ describe('what a refinement says of the votes before it', () => {
     };
     asks.length = 0;
     const run = await refined({ changed_fact: 'The objection no longer holds.' });
-    rewrite = null;
     const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
-    expect(drafts.map(({ prompt }) => readMaterial(prompt).block('fatal flaws'))).toEqual(['']);
-    const { about_seat, reviewers, texts } = flaw!;
-    expect(run.result?.flaws).toContainEqual(
-      expect.objectContaining({
-        about_seat,
-        reviewers,
-        texts,
-        reply: null,
-        voted_for_since: reviewers,
-      }),
-    );
+    return { run, blocks: drafts.map(({ prompt }) => readMaterial(prompt).block('fatal flaws')) };
+  }
+
+  function voted(seat: string, option: string | null): boolean {
+    const outcome = root.council.calls[`review.${seat}`]?.outcome;
+    return outcome?.kind === 'review' && outcome.ballot.decision.optionId === option;
+  }
+
+  test('a flaw needs no reply of seats that came round to the option, and one of its own voters needs one', async () => {
+    rewrite = (schema, reply) => {
+      const written = JSON.parse(reply) as { scores: { answer_label: string }[] };
+      const text = 'Nothing ends it early.';
+      return schema === 'review'
+        ? { ...written, fatal_flaws: written.scores.map((one) => ({ ...one, text })) }
+        : written;
+    };
+    await asked();
+    expect(root.result?.flaws[0]?.voted_for_since).toEqual([]);
+    const options = Object.entries(root.council.ledger!.options);
+    const winner = root.result!.option_id;
+    const [other] = options.find(([id, { seats }]) => id !== winner && seats.length > 0)!;
+    const moved = await votedFor(other);
+    expect(moved.blocks).toEqual(['']);
+    expect(moved.run.result?.flaws.length).toBeGreaterThan(0);
+    for (const flaw of moved.run.result!.flaws)
+      expect(flaw).toMatchObject({ reply: null, voted_for_since: flaw.reviewers });
     // An objection that is not marked is one of a seat's present votes.
-    const { objection } = run.result!;
+    const { objection } = moved.run.result!;
     expect(objection?.voted_for_since).toBe(objection?.claim_id === null);
-    expect(runMarkdown(run)).toContain('Raised before the second vote, in which ');
+    expect(runMarkdown(moved.run)).toContain('Raised before the second vote, in which ');
+    const kept = await votedFor(winner!);
+    expect(kept.blocks).not.toContain('');
+    expect(kept.run.result?.heading).toBe('best_single_answer');
+    const votersOfWinner = root.models
+      .map(({ seat }) => seat)
+      .filter((seat) => voted(seat, winner));
+    for (const flaw of kept.run.result!.flaws)
+      expect(flaw.voted_for_since).toEqual(
+        flaw.reviewers.filter((seat) => !votersOfWinner.includes(seat)),
+      );
+    rewrite = null;
   });
 });
 
@@ -656,6 +692,8 @@ describe('a refinement belongs to its root', () => {
     }
     expect((await council.core.readRun(run.id))?.view.hidden).toBe(true);
     expect((await refine({}, run.id)).status).toBe(404);
+    const alone = await post(`/optimizations/${run.id}/restore`);
+    expect([alone.status, await alone.json()]).toMatchObject([409, { code: 'part-of-run' }]);
     expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
     expect(await shown()).toBe(200);
     await council.core.sealer.eraseKey(root.id);

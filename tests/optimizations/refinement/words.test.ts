@@ -59,14 +59,17 @@ describe('what a seat says in a refinement', () => {
   });
 
   test.each([
-    ['a seat that chose the option in a refinement', 'o1', true, ['S1']],
-    ['a seat that chose another one', 'o2', true, []],
-    ['a seat that chose it before any refinement', 'o1', false, []],
-  ])('the flaw of %s is marked, or is not', (_, option, isAgain, marked) => {
-    const calls = isAgain
-      ? { 'review.S1': { ...second, outcome: { ...second.outcome, optionId: option } } }
-      : {};
-    const view = { ...viewWith(calls), ledger: { options: { o1: { seats: ['S2'] } } } };
+    ['came round to it in this refinement', 'o2', 'o1', ['S1']],
+    ['came round to it in an earlier refinement', 'o2', null, ['S1']],
+    ['has chosen it again', 'o1', 'o1', []],
+    ['chose it before any refinement', 'o1', null, []],
+    ['has left it', 'o1', 'o2', []],
+  ])('a flaw is marked, or is not, when a seat that raised it %s', (_, first, again, marked) => {
+    const vote = { ...second, outcome: { ...second.outcome, optionId: again } };
+    const { before: base, ...rest } = viewWith(again === null ? {} : { 'review.S1': vote });
+    const reviews = { S1: { ...before, firstOption: first } };
+    const standing = { ...rest, before: { ...base, reviews } };
+    const view = { ...standing, ledger: { options: { o1: { seats: ['S2'] } } } };
     const flaw = { id: 'f1', aboutSeat: 'S2', reviewers: ['S1', 'S3'] };
     expect(votedForSince(view as unknown as RunView, flaw)).toEqual(marked);
     const objection = { seat: 'S1', voted_for_since: marked.length > 0 };

@@ -349,8 +349,12 @@ export function live(options: WorldOptions): World {
     yield* issue(process, runId, start, ['start']);
   }
 
-  function* asked(process: Process, { runId }: Run, type: 'Cancel' | 'Hide' | 'Restore') {
-    const parts = type === 'Cancel' ? ['cancel'] : [type, now];
+  function* asked(
+    process: Process,
+    { runId }: Run,
+    type: 'Cancel' | 'Discard' | 'Hide' | 'Restore',
+  ) {
+    const parts = type === 'Cancel' || type === 'Discard' ? [type.toLowerCase()] : [type, now];
     if (type === 'Hide') {
       const isRefining = refinementsOf(runId).some(refining.isInWork);
       yield anytime;
@@ -384,7 +388,7 @@ export function live(options: WorldOptions): World {
     try {
       yield* processRun(process, runs.get(id)!);
     } catch (error) {
-      if (error instanceof Problem) yield* asked(process, runs.get(id)!, 'Cancel');
+      if (error instanceof Problem) yield* asked(process, runs.get(id)!, 'Discard');
       throw error;
     }
   }

@@ -81,7 +81,7 @@ export function changedVotes(view: RunView): Labelled[] {
       : [
           {
             label: 'No second vote',
-            text: `${seatNames(view.seats, silent)}. What ${silent.length === 1 ? 'it' : 'they'} voted before still counts.`,
+            text: `${seatNames(view.seats, silent)}. ${silent.length === 1 ? 'Its earlier vote still counts' : 'Their earlier votes still count'}.`,
           },
         ]),
   ];

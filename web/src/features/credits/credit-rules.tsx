@@ -24,7 +24,8 @@ export function CreditRules(): ReactNode {
           after that, half.
         </Rule>
         <Rule term="Missing models">
-          If some models drop out, their share of the price is returned, up to half.
+          If some models drop out, their share of the price is returned, up to half. A model that
+          declines to answer your question is paid for.
         </Rule>
         <Rule term="Order of use">
           We use bonus credits first, then free ones, then purchased ones, oldest first.

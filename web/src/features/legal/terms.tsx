@@ -75,8 +75,8 @@ const sections: readonly PolicySection[] = [
         <p>
           <strong>A failed run returns 50% of its price automatically</strong>, rounded in your
           favor. If no model answered, the full price is returned. An answer that was cut off or
-          could not be used counts as an answer, because it was written and paid for. You do not
-          have to ask.
+          could not be used counts as an answer, because it was written and paid for. So does a
+          model that declines to answer your question. You do not have to ask.
         </p>
         <p>
           If you cancel a run before the first model is called, everything is returned; after that,

@@ -1,3 +1,5 @@
+import { Link } from '@tanstack/react-router';
+import { listed } from '#services/models/seating/words.ts';
 import { type ReactNode, useRef, useState } from 'react';
 import { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -126,7 +128,13 @@ export function Failed({ runId }: { runId: string }): ReactNode {
       actions={<Again runId={runId} refined={end.refined} label="Retry" />}
     >
       {end.because === null ? null : <p>{end.because}</p>}
-      <p>{end.money}</p>
+      {end.reasons === '' ? null : <p>{end.reasons}</p>}
+      <p>
+        {end.money}{' '}
+        <Link to="/terms" hash="failed-runs" className="link">
+          Read the full rule
+        </Link>
+      </p>
     </Notice>
   );
 }
@@ -145,8 +153,13 @@ export function Cancelled({ runId }: { runId: string }): ReactNode {
 }
 
 function endOf({ view }: RunState) {
-  const { ended_because: because, credits } = describeRun(view, 0);
-  return { because, money: moneyWords(credits), refined: view.refines?.previous ?? null };
+  const { ended_because: because, credits, models } = describeRun(view, 0);
+  const reasons = [...Map.groupBy(models, ({ reason }) => reason)]
+    .flatMap(([reason, seats]) => (reason === null ? [] : [{ reason, seats }]))
+    .map(({ reason, seats }) => `${reason}: ${listed(seats.map(({ name }) => name))}.`)
+    .join(' ');
+  const refined = view.refines?.previous ?? null;
+  return { because, reasons, money: moneyWords(credits), refined };
 }
 
 /** A refinement is asked for again from the result that it started from. */
