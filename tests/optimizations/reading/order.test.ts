@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
-import { orderRows } from '#services/optimizations/reading/order.ts';
+import { orderRows } from '#services/optimizations/reading/words/order.ts';
 import { resultStories } from '#tests/web/support/result-stories.ts';
 
 describe('the order of the answers', () => {

@@ -25,7 +25,7 @@ import {
   tieBreakTitle,
   winnerWords,
 } from '#services/optimizations/reading/words/result.ts';
-import { comparisonsNote, orderRows } from '#services/optimizations/reading/order.ts';
+import { comparisonsNote, orderRows } from '#services/optimizations/reading/words/order.ts';
 import { seatName, seatNames } from '#services/optimizations/reading/words/names.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Names } from '#services/optimizations/reading/words/names.ts';

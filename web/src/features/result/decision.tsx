@@ -19,7 +19,7 @@ import {
   objectionTitle,
   objectionWords,
 } from '#services/optimizations/reading/words/doubts.ts';
-import { comparisonsTitle } from '#services/optimizations/reading/order.ts';
+import { comparisonsTitle } from '#services/optimizations/reading/words/order.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { comparisonsAnchor, Order } from '#web/features/result/behind/order.tsx';
 import { Indicators } from '#web/run/indicators.tsx';

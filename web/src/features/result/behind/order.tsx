@@ -5,7 +5,7 @@ import {
   type OrderRow,
   orderRows,
   orderTitle,
-} from '#services/optimizations/reading/order.ts';
+} from '#services/optimizations/reading/words/order.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Part } from '#web/features/result/section.tsx';

@@ -1,8 +1,8 @@
 import { comparePairs } from '#services/optimizations/council/ranking.ts';
 import { formatNumber } from '#services/platform/numbers.ts';
-import { seatName } from './words/names.ts';
-import { ballotOf } from './view.ts';
-import type { RunView } from './view.ts';
+import { seatName } from './names.ts';
+import { ballotOf } from '#services/optimizations/reading/view.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /** The order of the answers and the comparisons behind it, as the page and the file list them. */
 
