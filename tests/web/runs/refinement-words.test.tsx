@@ -80,7 +80,7 @@ describe('the words of a refinement', () => {
         `Votes before: 7 for ${option('o1')}.`,
         `Votes now: 4 for ${option('o2')} and 3 for ${option('o1')}.`,
         `Changed: openai-s1 (S1), anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1), from ${option('o1')} to ${option('o2')}.`,
-        'No second vote: openai-i2 (I2). What it voted before still counts.',
+        'No second vote: openai-i2 (I2). Its earlier vote still counts.',
         'Votes changed on the claim that was voted on again.',
         'Before: 7 agree. Now: 4 agree, 3 disagree. Changed: anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1).',
         'What would change this',

@@ -23,7 +23,7 @@ export function Order({ view }: { view: RunView }): ReactNode {
           <th scope="col" className="pe-2 text-start font-medium">
             Model
           </th>
-          <th scope="col" className="text-end font-medium whitespace-nowrap">
+          <th scope="col" className="text-end font-medium">
             Win rate
           </th>
         </tr>
@@ -32,7 +32,7 @@ export function Order({ view }: { view: RunView }): ReactNode {
         {orderRows(view).map(({ seat, place, name, winRate }) => (
           <tr key={seat} className="border-t border-line align-top">
             <td className="py-1 pe-2 text-end">{place}</td>
-            <td className="py-1 pe-2 break-words">{name}</td>
+            <td className="py-1 pe-2 wrap-anywhere">{name}</td>
             <td className="py-1 text-end">{winRate}</td>
           </tr>
         ))}
