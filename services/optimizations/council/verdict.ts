@@ -20,14 +20,16 @@ export type Election = {
 };
 
 /**
- * What the vote decided. An option wins when it is alone first by weight and by heads and no second
- * camp wants another. The order of the answers never decides between options; it only picks the best
+ * What the vote decided. An option wins when it is alone first by weight and by heads and no
+ * camp of reviewers wants another, which it does where none of the first is first in it. The order of the answers never decides between options; it only picks the best
  * answer, and breaks a tie where no option wins.
  */
 export function verdictOf(election: Election): Verdict {
   const { decision, order, options, scored } = election;
   const first = leaders(election);
-  const divided = election.camps.find((camps) => leadersWithin(camps, election).some(notIn(first)));
+  const wantsAnother = (camp: readonly string[]) =>
+    !leaders(election, camp).some((option) => first.includes(option));
+  const divided = election.camps.find((camps) => camps.some(wantsAnother));
   const chosen = first.length === 1 && !divided ? (first[0] ?? null) : null;
   const heading = headingOf(chosen, scored);
   const tieBreak = heading === 'no_majority' ? optionForToday(first, election) : null;
@@ -54,26 +56,19 @@ function optionOf(seat: string | null, options: Ledger['options']): string | nul
   return options.find(({ seats }) => seat !== null && seats.includes(seat))?.id ?? null;
 }
 
-/** First by weight and first by heads, each option once. */
-function leaders({ decision: { camps } }: Election): string[] {
-  const heads = camps.map(({ choice, seats }) => ({ choice, size: seats.length }));
-  const weighed = camps.map(({ choice, weight }) => ({ choice, size: weight }));
+/** First by heads and first by weight among some voters, or all; each option once. */
+function leaders({ decision, weights }: Election, camp?: readonly string[]): string[] {
+  const voted = decision.camps.map(({ choice, seats }) => ({
+    choice,
+    seats: camp ? seats.filter((seat) => camp.includes(seat)) : seats,
+  }));
+  const heads = voted.map(({ choice, seats }) => ({ choice, size: seats.length }));
+  const weighed = voted.map(({ choice, seats }) => ({
+    choice,
+    size: seats.reduce((sum, seat) => sum + (weights[seat] ?? 0), 0),
+  }));
   return [...new Set([heads, weighed].flatMap(largest))];
 }
-
-/** First by weight within each of some camps, each option once. */
-function leadersWithin(camps: TwoCamps, { decision, weights }: Election): string[] {
-  const within = (camp: readonly string[]) =>
-    decision.camps.map(({ choice, seats }) => ({
-      choice,
-      size: seats
-        .filter((seat) => camp.includes(seat))
-        .reduce((sum, seat) => sum + (weights[seat] ?? 0), 0),
-    }));
-  return [...new Set(camps.map(within).flatMap(largest))];
-}
-
-const notIn = (list: readonly string[]) => (item: string) => !list.includes(item);
 
 function largest(counts: readonly { choice: string; size: number }[]): string[] {
   const most = Math.max(...counts.map(({ size }) => size));
@@ -85,7 +80,7 @@ function largest(counts: readonly { choice: string; size: number }[]): string[] 
  * with the better placed answer.
  */
 function optionForToday(first: readonly string[], election: Election): string | null {
-  const preferred = election.camps.flatMap((camps) => leadersWithin(camps, election));
+  const preferred = election.camps.flat().flatMap((camp) => leaders(election, camp));
   const [candidates = []] = [first, preferred]
     .map((options) => options.filter((option) => option !== undecidableOption))
     .filter(({ length }) => length > 0);

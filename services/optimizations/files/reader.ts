@@ -11,6 +11,7 @@ import type { FileKind } from './kind.ts';
 import { Outcome } from './outcome.ts';
 import type { Unreadable } from './outcome.ts';
 import { createFileQueue } from './queue.ts';
+import type { FileQueue } from './queue.ts';
 
 export type FileReader = {
   /**
@@ -18,7 +19,7 @@ export type FileReader = {
    *
    * @param asked.signal ends the reading of a file that is no longer wanted
    * @throws Problem 400 `aborted` after the signal, 415 `file-unreadable`, 503 `busy` while the
-   *   user has another file here, or too many others have
+   *   user has another file of this sort (text, or PDF and Word) here, or too many others have
    */
   read(
     kind: FileKind,
@@ -38,8 +39,9 @@ const limits = {
 } as const;
 
 /**
- * Reads files one at a time, each in a process of its own: a file that takes too long, fills the memory
- * or takes over its parser ends with it, and reaches no other user's file.
+ * Reads each file in a process of its own: a file that takes too long, fills the memory or takes over
+ * its parser ends with it, and reaches no other user's file. PDF and Word files are read one at a
+ * time, because two could fill the memory. Text needs little of either and waits only for text.
  */
 export function createFileReader({
   log,
@@ -49,7 +51,14 @@ export function createFileReader({
   /** A file that takes longer is refused. */
   fileMs?: number;
 }): FileReader {
-  const queue = createFileQueue();
+  const parsed = createFileQueue();
+  const plain = createFileQueue();
+  const queues: Record<FileKind, FileQueue> = {
+    text: plain,
+    csv: plain,
+    pdf: parsed,
+    docx: parsed,
+  };
   const closing = new AbortController();
   const outcomeOf = async (
     kind: FileKind,
@@ -77,7 +86,7 @@ export function createFileReader({
   return {
     async read(kind, bytes, { userId, signal: left }) {
       const signal = AbortSignal.any([left, closing.signal]);
-      const outcome = await queue.inTurn(userId, signal, async () =>
+      const outcome = await queues[kind].inTurn(userId, signal, async () =>
         outcomeOf(kind, bytes, signal),
       );
       if (outcome === null) throw unreadable('too_much');

@@ -110,6 +110,20 @@ describe('the verdict of a vote', () => {
       'o1',
       null,
     ],
+    [
+      'two camps of reviewers, one of them split over three options',
+      election('aaaabca', { camps: opposed }),
+      'recommendation',
+      'o1',
+      null,
+    ],
+    [
+      'two camps of reviewers that want the same, one of them by heads and not by weight',
+      election('aaabaaa', { weights: { S1: 0.3, S2: 0.3, S3: 0.3 }, camps: opposed }),
+      'recommendation',
+      'o1',
+      null,
+    ],
     ['most say that it is undecidable', election('uuuuabb'), 'undecidable', 'undecidable', null],
     [
       'as many for an option as that it is undecidable',

@@ -210,6 +210,7 @@ describe('the queue of files', () => {
     destination: { write: (line) => void logged.push(line) },
   });
   const text = Buffer.from('Still here');
+  const short = Buffer.from(pdf(['Still here']));
   const here = { status: 'fulfilled', value: { text: 'Still here' } };
   const refused = (code: string) => ({ status: 'rejected', reason: { code } });
   const { signal } = new AbortController();
@@ -229,7 +230,7 @@ describe('the queue of files', () => {
       const reader = createFileReader({ log, fileMs: 60_000 });
       const settled = await Promise.allSettled([
         reader.read('pdf', hugePdf(), { userId: 'ann', signal }),
-        reader.read('text', text, { userId: 'ben', signal }),
+        reader.read('pdf', short, { userId: 'ben', signal }),
       ]);
       expect(settled).toMatchObject([refused('file-unreadable'), here]);
       reader.close();
@@ -248,13 +249,25 @@ describe('the queue of files', () => {
     expect(codes).toEqual([aborted, busy, aborted, aborted, aborted, aborted, busy]);
   });
 
+  test('a text or CSV file is read while PDFs fill their queue', async () => {
+    const reader = createFileReader({ log, fileMs: 600_000 });
+    const slow = ['ann', 'ben', 'cat', 'dan', 'eve'].map(async (userId) =>
+      reader.read('pdf', endlessPdf(), { userId, signal }),
+    );
+    for (const kind of ['text', 'csv'] as const)
+      expect((await reader.read(kind, text, { userId: 'fay', signal })).text).toBe('Still here');
+    reader.close();
+    const ended = Array.from(slow, () => refused('aborted'));
+    expect(await Promise.allSettled(slow)).toMatchObject(ended);
+  });
+
   test('an abandoned upload leaves the queue, whether it is read or waits', async () => {
     const reader = createFileReader({ log, fileMs: 600_000 });
     const gone = new AbortController();
     const abandoned = ['ann', 'ben'].map(async (userId) =>
       reader.read('pdf', endlessPdf(), { userId, signal: gone.signal }),
     );
-    const next = reader.read('text', text, { userId: 'cat', signal });
+    const next = reader.read('pdf', short, { userId: 'cat', signal });
     // The first process has started by then.
     await sleep(100);
     gone.abort();
@@ -264,7 +277,7 @@ describe('the queue of files', () => {
       here,
     ]);
     // Its user has a place again.
-    const again = await reader.read('text', text, { userId: 'ann', signal });
+    const again = await reader.read('pdf', short, { userId: 'ann', signal });
     expect(again.text).toBe('Still here');
     reader.close();
   });
