@@ -186,6 +186,7 @@ const boundaries = [
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/{characters,words}.ts',
           '!#services/optimizations/run/{events,slots,second-ballot}.ts',
+          '!#services/optimizations/council/ranking.ts',
           '!#services/optimizations/reading/{costs,texts,view}.ts',
           '!#services/optimizations/reading/words/*.ts',
           '!#services/optimizations/check/questions.ts',
@@ -194,7 +195,7 @@ const boundaries = [
           '!#services/platform/{numbers,visible-text}.ts',
         ],
         message:
-          'web/ loads contracts, so they import valibot, other contracts, lists of plain values and how numbers and texts are written.',
+          'web/ loads contracts, so they import valibot, other contracts, lists of plain values, how answers are compared and how numbers and texts are written.',
       },
     ],
   ),

@@ -45,6 +45,15 @@ const Disagreement = v.object({
     v.description('In words, what would settle it; null when no reviewer said'),
   ),
 });
+
+const Rejected = v.object({
+  claim_id: ClaimId,
+  text: v.string(),
+  agree: v.pipe(v.array(v.string()), v.description('Seats that agree with it')),
+  unsure: v.pipe(v.array(v.string()), v.description('Seats that are unsure of it')),
+  against: v.pipe(Side, v.description('Those that disagree with it')),
+});
+export type Rejected = v.InferOutput<typeof Rejected>;
 export type Disagreement = v.InferOutput<typeof Disagreement>;
 
 export const BiasAnalysis = v.object({
@@ -95,6 +104,12 @@ export const BiasAnalysis = v.object({
   ),
   disagreement_areas: v.array(Disagreement),
   consensus_points: v.array(v.object({ claim_id: ClaimId, text: v.string() })),
+  rejected_claims: v.pipe(
+    v.array(Rejected),
+    v.description(
+      'Claims that more weight disagrees with than agrees, without those that are disputed or uncertain; most disagreeing seats first',
+    ),
+  ),
   model_confidence_scores: v.pipe(
     v.record(v.string(), v.number()),
     v.description(

@@ -12,7 +12,7 @@ import {
   reasonOf,
   votedForSince,
 } from '#services/optimizations/reading/texts.ts';
-import { ballotOf, notesOf } from '#services/optimizations/reading/view.ts';
+import { ballotOf, correctedOf, notesOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import { labelsFor } from '#services/platform/seeded.ts';
@@ -63,7 +63,7 @@ export function draftCall(
       votes: scores.decision.votes[id]?.length ?? 0,
     })),
     topAnswers: topAnswers(run, scores, round),
-    consensusIds: scores.consensus,
+    consensusIds: sources.consensusIds,
     disagreements: disputedClaims(scores).map((claimId) => ({
       claimId,
       ...argumentsOf(run, scores, claimId),
@@ -72,7 +72,11 @@ export function draftCall(
     ...(run.view.refines === null
       ? {}
       : {
-          refines: { given: givenTo(run.view), decision: run.view.before?.decision ?? null },
+          refines: {
+            given: givenTo(run.view),
+            decision: run.view.before?.decision ?? null,
+            corrected: correctedOf(run.view),
+          },
         }),
     complaints: lastDraft === null ? [] : complaintsAbout(run, lastDraft, sources, round - 1),
     lastDraft,
@@ -109,9 +113,13 @@ export function draftCall(
 export function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCall {
   const draft = run.view.calls[draftSlot(round)]?.draft;
   if (!draft) throw new TextErased('There is no draft to verify');
-  const consensus = scoresOf(run).consensus.map((id) => ({ id, text: claimText(run.view, id) }));
+  const corrected = correctedOf(run.view);
+  const consensus = standingConsensus(run.view, scoresOf(run)).map((id) => ({
+    id,
+    text: claimText(run.view, id),
+  }));
   return {
-    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files }),
+    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files, corrected }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
       checked(parseReply('verification', reply), (verification, repaired) => ({
@@ -119,7 +127,7 @@ export function verifyCall(run: OpenRun, round: number, delimiter: string): Prep
           kind: 'verify',
           ...checkVerification(
             verification,
-            consensus.map(({ id }) => id),
+            [...consensus, ...corrected].map(({ id }) => id),
             draftAsText(draft),
           ),
         },
@@ -143,7 +151,7 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
     claimIds,
     optionId: votedOption(scores) ?? '',
     flawIds: standingFlaws(view, scores).map(({ id }) => id),
-    consensusIds: scores.consensus,
+    consensusIds: standingConsensus(view, scores),
     disagreementIds: disputedClaims(scores),
     minorityIds: disputedClaims(scores).filter(
       (id) =>
@@ -192,13 +200,15 @@ function complaintsAbout(
     const outcome = run.view.calls[verifySlot(round, verifier)]?.outcome;
     return outcome?.kind === 'verify' && outcome.contradicts ? outcome.claimIds : [];
   });
+  const corrected = correctedOf(run.view).map(({ id }) => id);
+  const named = [...new Set(contradicted)].map((id) =>
+    corrected.includes(id) ? `the fact in place of ${id}` : id,
+  );
   return [
     ...checkDraft(draft, sources).complaints,
     ...(contradicted.length === 0
       ? []
-      : [
-          `Two readers compared it with the consensus; it contradicts ${[...new Set(contradicted)].join(', ')}.`,
-        ]),
+      : [`Two readers compared it with the consensus; it contradicts ${named.join(', ')}.`]),
   ];
 }
 
@@ -206,6 +216,12 @@ function topAnswers(run: OpenRun, scores: Scores, round: number): LabelledAnswer
   const best = scores.order.slice(0, 3);
   const labels = labelsFor(seedOf(run), `draft:${round}`, best);
   return best.map((seat) => ({ label: labels[seat] ?? '', text: run.shown[seat] ?? '' }));
+}
+
+/** What the panel agrees on; a fact that the person gave has replaced the others. */
+function standingConsensus(view: RunView, { consensus }: Pick<Scores, 'consensus'>): string[] {
+  const corrected = correctedOf(view).map(({ id }) => id);
+  return consensus.filter((id) => !corrected.includes(id));
 }
 
 function disputedClaims(scores: Scores): string[] {

@@ -1,7 +1,11 @@
 import type { FailureClass } from '#services/models/model.ts';
 import { copiesSentence } from '#services/models/seating/words.ts';
 import { formatNumber } from '#services/platform/numbers.ts';
-import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
+import type {
+  BiasAnalysis,
+  Disagreement,
+  Rejected,
+} from '#services/optimizations/contract/result.ts';
 import type {
   Evolution,
   Optimization,
@@ -501,6 +505,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     clear_winner_reason: scores.clearWinnerReason,
     disagreement_areas: scores.disagreements.map((area) => describeArea(view, scores, area)),
     consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
+    rejected_claims: rejectedIds(scores).map((id) => describeRejected(view, scores, id)),
     model_confidence_scores: Object.fromEntries(
       Object.entries(scores.confidence).map(([seat, { support }]) => [
         seat,
@@ -574,6 +579,30 @@ function agreementNote(scores: Scores): string | null {
   return rank === null
     ? 'The score leaves out how far the orders of the reviewers agree: they had too few answers in common.'
     : null;
+}
+
+/** What most of the weight is against, where no other list has it. */
+function rejectedIds({ claims, disagreements, uncertainty }: Scores): string[] {
+  const listed = new Set([
+    ...disagreements.map(({ about }) => about),
+    ...uncertainty.flatMap(({ kind, ref }) => (kind === 'unsure_claim' ? [ref] : [])),
+  ]);
+  return Object.entries(claims)
+    .filter(([id, { agreeShare }]) => agreeShare !== null && agreeShare < 1 / 2 && !listed.has(id))
+    .toSorted(([, one], [, other]) => other.disagree.length - one.disagree.length)
+    .map(([id]) => id);
+}
+
+function describeRejected(view: RunView, scores: Scores, id: string): Rejected {
+  const { agree = [], disagree = [], unsure = [] } = scores.claims[id] ?? {};
+  const side = { stance: 'disagree', seats: [...disagree] };
+  return {
+    claim_id: id,
+    text: claimText(view, id),
+    agree: [...agree],
+    unsure: [...unsure],
+    against: { ...side, quote: quoteOf(view, scores, id, side) },
+  };
 }
 
 function describeArea(

@@ -610,6 +610,14 @@ export function givenOf({ before, refines }: RunView): Given[] {
   return [...(before?.given ?? []), ...(text === null ? [] : [{ text, claimId }])];
 }
 
+/** The claims that the person said are different, each with the latest fact about it. */
+export function correctedOf(view: RunView): { id: string; fact: string }[] {
+  const facts = givenOf(view).flatMap(({ claimId, text }) =>
+    claimId === null ? [] : [[claimId, text] as const],
+  );
+  return [...new Map(facts)].map(([id, fact]) => ({ id, fact }));
+}
+
 /**
  * Whether a seat's vote was given again in this refinement.
  *

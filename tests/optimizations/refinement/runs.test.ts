@@ -237,7 +237,39 @@ describe('an included refinement', () => {
     expect(drafts.map(({ prompt }) => readMaterial(prompt).block('earlier decision'))).toEqual(
       drafts.map(() => root.result?.decision),
     );
+    const checks = asks.filter(({ schemaName }) => schemaName === 'verification');
+    expect(checks.length).toBeGreaterThan(0);
+    for (const { prompt, system } of [...drafts, ...checks]) {
+      const material = readMaterial(prompt);
+      expect(material.block('corrected claims')).toBe(`${claim} | ${fact}`);
+      expect(system).toContain('"corrected claims"');
+      expect(material.rows('consensus').map(([id]) => id)).not.toContain(claim);
+    }
   }
+
+  test('a draft that contradicts the fact in place of a claim is written again', async () => {
+    const claim = decisiveClaim();
+    let decision: string | null = null;
+    let isContradicted = false;
+    rewrite = (schema, reply) => {
+      const parsed = JSON.parse(reply) as { decision: string };
+      if (schema === 'draft') decision = parsed.decision;
+      if (schema !== 'verification' || isContradicted) return parsed;
+      isContradicted = true;
+      const found = { claim_id: claim, quote: decision, explanation: 'It rests on the claim.' };
+      return { contradicts_consensus: true, contradictions: [found] };
+    };
+    asks.length = 0;
+    const run = await refined({ changed_fact: fact, claim_id: claim }).finally(() => {
+      rewrite = null;
+    });
+    expect(run.council.rounds[1]).toMatchObject({ failed: ['contradicts_consensus'] });
+    expect(run.council.rounds[2]).toMatchObject({ verdict: 'accept' });
+    const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
+    expect(readMaterial(drafts[1]!.prompt).block('failed checks')).toContain(
+      `it contradicts the fact in place of ${claim}.`,
+    );
+  });
 
   test('three tries are included, and the fourth refinement is paid for', async () => {
     const before = await creditEvents();

@@ -185,6 +185,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
     'orders.newest',
     'orders[sort]',
     'refinementColumns',
+    'shownRefinement',
     'rowColumns',
     'table',
   ],

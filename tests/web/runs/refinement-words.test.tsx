@@ -13,6 +13,7 @@ import { stepWords } from '#web/run/words.ts';
 import {
   changed,
   given,
+  included,
   inChain,
   movedStory,
   refinedStory,
@@ -21,6 +22,7 @@ import {
   untilVoted,
   untilVoting,
 } from '#tests/web/support/refinement-stories.ts';
+import { resultStories } from '#tests/web/support/result-stories.ts';
 import { wordsOf } from '#tests/web/support/rendered.tsx';
 import type { Story } from '#tests/web/support/run-story.ts';
 
@@ -33,9 +35,12 @@ const inTwo = (story: Story): Story =>
 
 /** How far the words come in this order. */
 function expectOrder(words: string, sentences: readonly string[]): void {
-  const places = sentences.map((sentence) => words.indexOf(sentence));
-  expect(places.includes(-1), `${sentences[places.indexOf(-1)]} in ${words}`).toBe(false);
-  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  let place = 0;
+  for (const sentence of sentences) {
+    const found = words.indexOf(sentence, place);
+    expect(found, `${sentence} after ${place} in ${words}`).toBeGreaterThanOrEqual(place);
+    place = found;
+  }
 }
 
 describe('the words of a refinement', () => {
@@ -81,9 +86,18 @@ describe('the words of a refinement', () => {
         'What would change this',
         'The claims are as the models made them in the first round.',
         'S1 and S2 changed their vote on the decision.',
+        'Consensus points',
+        'The claims are as the models made them in the first round.',
+        'The claim c2 holds. The votes on this are from before Refinement 1.',
         'Divergences',
         'From the first answer of openai-s1 (S1): “Words for c1”',
       ]);
+      expect(words).toMatch(
+        /Clients stay\. (Claims: c1 \(|\(c1: )You said this is different\)?,? c2/,
+      );
+      expect(words).toContain(
+        'with the claim that the panel agrees on and with what you said about c1, and found',
+      );
       expect(words).toContain('These are from the first round.');
       expect(words).toContain('Assumed by 2 models in the first round: Prices hold.');
     },
@@ -102,6 +116,16 @@ describe('the words of a refinement', () => {
     expectOrder(words, ['Refinements', 'Refinement 1', 'included', 'Refinement 2', 'How this was']);
     expect(words).toContain('This is different for me : claim c1');
     expect(pageOf(inChain(rootStory, {}))).not.toContain('Refinements');
+  });
+
+  it('the page of an undecided result has a button for each missing fact, while it can be refined', () => {
+    const open = resultStories.undecidable;
+    expect(pageOf(inTwo(open))).toMatch(/need to know Prices hold\.|need to know The number/);
+    expect(pageOf(inTwo(open)).match(/Add this fact :/g)).toHaveLength(
+      open.copy().result?.missing_facts.length ?? 0,
+    );
+    const spent = { ...included, allowed: false, reason: 'You owe credits.' };
+    expect(pageOf(inChain(open, { refinable: spent }))).not.toContain('Add this fact');
   });
 
   it('the chamber of a refinement speaks of votes from 0 percent on, and of no answers', () => {

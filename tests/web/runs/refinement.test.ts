@@ -12,6 +12,7 @@ import {
   rootStory,
   untilVoting,
 } from '#tests/web/support/refinement-stories.ts';
+import { resultStories } from '#tests/web/support/result-stories.ts';
 import { runServer } from '#tests/web/support/run-server.ts';
 import type { Story } from '#tests/web/support/run-story.ts';
 import { type Api, type Call, ok, problem, type Reply } from '#tests/web/support/site.ts';
@@ -82,6 +83,22 @@ describe('the composer of a refinement', () => {
     await send(page).click();
     await page.getByText(given).waitFor();
     expect(requests()[0]?.body).toEqual({ changed_fact: given, claim_id: 'c1', price: 0 });
+  });
+
+  it('a missing fact begins the text, and sending waits for what is true', async () => {
+    const story = inChain(resultStories.undecidable, {});
+    const [fact] = story.copy().result!.missing_facts;
+    const server = serverOf(story, begun, story.facts.length);
+    const page = await open(`/optimizations/${runId}`, { api: server.api });
+    await page.getByRole('button', { name: new RegExp(`^Add this fact.*${fact}$`) }).click();
+    await composer(page).getByRole('heading', { name: 'Add this fact' }).waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    expect(await send(page).isDisabled()).toBe(true);
+    await words(page).press('4');
+    expect(await words(page).inputValue()).toBe(`${fact} 4`);
+    await send(page).click();
+    await page.getByText(given).waitFor();
+    expect(requests()[0]?.body).toEqual({ changed_fact: `${fact} 4`, price: 0 });
   });
 
   it('a request without an answer is repeated with its key, and a refused one says why', async () => {

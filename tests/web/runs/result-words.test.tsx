@@ -166,6 +166,21 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
     says: ['No majority', single, 'The options side by side', 'If you must decide today'],
     not: [decision, 'Next steps'],
   },
+  rejected: {
+    says: [
+      'Recommended by 7 of 7 models',
+      'How far longer answers ranked higher (τ).',
+      'Consensus points',
+      'The claim c1 holds.',
+      'Rejected claims',
+      'The claim c2 holds.',
+      '6 of 7 models disagree, 1 agrees.',
+      'wrote with its vote: “Fixed offers lower the margin of a small agency.”',
+      'Divergences',
+      "The models didn't split on anything.",
+    ],
+    not: ['You said this is different', 'from before Refinement'],
+  },
   undecidable: {
     says: [
       'Cannot be decided from what was given',

@@ -169,5 +169,8 @@ export const resultStories = {
       inClaims().died(['claims.1', 'claims.2']),
     ).given(close),
   ),
+  rejected: storyFrom(
+    written(voted(allSeats.map((_, index) => ({ ...o1, disagrees: index > 0 })))),
+  ),
   released: released(),
 } satisfies Record<string, Story>;

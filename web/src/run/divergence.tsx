@@ -25,13 +25,7 @@ export function Divergence({ area, names }: { area: Disagreement; names: Names }
               <span className="text-ink-2"> · {seatNames(names, side.seats)}</span>
             </p>
             <p className="text-ink-2">
-              {sideWords(names, area.about, side)}
-              {side.quote === null ? null : (
-                <>
-                  {' '}
-                  <span className="text-ink">“{side.quote.text}”</span>
-                </>
-              )}
+              <SideQuote side={side} about={area.about} names={names} />
             </p>
           </li>
         ))}
@@ -44,6 +38,29 @@ export function Divergence({ area, names }: { area: Disagreement; names: Names }
         </p>
       )}
     </div>
+  );
+}
+
+/** What one of a side wrote, or that none of them gave a reason. */
+export function SideQuote({
+  side,
+  about,
+  names,
+}: {
+  side: Disagreement['sides'][number];
+  about: string;
+  names: Names;
+}): ReactNode {
+  return (
+    <>
+      {sideWords(names, about, side)}
+      {side.quote === null ? null : (
+        <>
+          {' '}
+          <span className="text-ink">“{side.quote.text}”</span>
+        </>
+      )}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import type {
   BiasAnalysis,
   Disagreement,
+  Rejected,
   OptionSide,
   RunResult,
 } from '#services/optimizations/contract/result.ts';
@@ -9,6 +10,7 @@ import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
   computedSentences,
   headingWords,
+  indicatorWords,
   isAdvice,
   missingTitle,
   openPoints,
@@ -23,13 +25,18 @@ import {
   tieBreakTitle,
   winnerWords,
 } from '#services/optimizations/reading/words/result.ts';
+import { comparisonsNote, orderRows } from '#services/optimizations/reading/words/order.ts';
 import { seatName, seatNames } from '#services/optimizations/reading/words/names.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import {
   changeWords,
   claimsNote,
+  differentMark,
   differentWords,
+  isDifferent,
+  olderVotesWords,
 } from '#services/optimizations/reading/words/refinement.ts';
 import {
   campsWords,
@@ -46,6 +53,8 @@ import {
   noDivergences,
   objectionTitle,
   objectionWords,
+  rejectedTitle,
+  rejectedWords,
   replyWords,
   settledTitle,
   sideWords,
@@ -86,7 +95,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
       result.next_steps.map((step, index) => {
         const facts = stepFacts(step, run.ended_at).map(({ label, text }) => `${label}: ${text}`);
         const line = [step.action, ...facts].map(escapeMarkdown).join(' · ');
-        return `${index + 1}. [${step.done ? 'x' : ' '}] ${line}${marks(step.claim_ids)}`;
+        return `${index + 1}. [${step.done ? 'x' : ' '}] ${line}${cites(run.council, step.claim_ids)}`;
       }),
     ),
     list(
@@ -105,7 +114,9 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
       result.sections.map((section) =>
         part(
           `#### ${escapeMarkdown(section.heading)}`,
-          section.blocks.map((block) => escapeMarkdown(block.text) + marks(block.claim_ids)),
+          section.blocks.map(
+            (block) => escapeMarkdown(block.text) + cites(run.council, block.claim_ids),
+          ),
         ),
       ),
     ),
@@ -150,7 +161,26 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
   ];
   return part('### Agreement', [
     escapeMarkdown(sentences.filter((sentence) => sentence !== null && sentence !== '').join(' ')),
+    orderTable(run.council),
+    comparisonsNote,
+    bias.indicators
+      .map((indicator) => bullet(`${indicatorWords(indicator)}. ${indicator.note}`))
+      .join('\n'),
   ]);
+}
+
+/** The places of the answers, and the comparisons that made them. */
+function orderTable(view: RunView): string {
+  const rows = orderRows(view, 'en-US');
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => escapeMarkdown(cell)).join(' | ')} |`;
+  return [
+    line(['Place', 'Model', 'Win rate', ...rows.map(({ seat }) => `over ${seat}`)]),
+    `| ---: | --- | ---: |${' ---: |'.repeat(rows.length)}`,
+    ...rows.map(({ place, name: model, winRate, over }) =>
+      line([String(place), model, winRate, ...over]),
+    ),
+  ].join('\n');
 }
 
 function optionPart({ council }: Optimization, { flaws }: RunResult, option: OptionSide): string {
@@ -177,7 +207,15 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
   return [
     list(
       '### Consensus points',
-      bias.consensus_points.map(({ claim_id: id, text }) => bullet(text) + marks([id])),
+      bias.consensus_points.map(
+        ({ claim_id: id, text }) => bullet(dated(run.council, id, text)) + marks([id]),
+      ),
+      run.refines === null ? null : claimsNote,
+    ),
+    list(
+      `### ${rejectedTitle}`,
+      bias.rejected_claims.map((rejected) => rejectedLines(run, rejected)),
+      run.refines === null ? null : claimsNote,
     ),
     part('### Divergences', divergences(run, bias)),
     report === null
@@ -191,6 +229,20 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
         ]),
     list("### What's uncertain", openPoints(result, bias).map(bullet)),
   ];
+}
+
+/** A claim with what the person said about it, and, in a refinement, how old its votes are. */
+function dated(view: RunView, id: string, text: string): string {
+  return [text, differentWords(view, id), olderVotesWords(view, id)].filter(Boolean).join(' ');
+}
+
+function rejectedLines({ council, models }: Optimization, rejected: Rejected): string {
+  const { claim_id: id, text, against } = rejected;
+  const quote = against.quote === null ? '' : ` “${against.quote.text}”`;
+  return [
+    bullet(`${dated(council, id, text)} ${rejectedWords(rejected)}`) + marks([id]),
+    `  - ${escapeMarkdown(`${sideWords(models, id, against)}${quote}`)}`,
+  ].join('\n');
 }
 
 function divergences({ council, models }: Optimization, bias: BiasAnalysis): string[] {
@@ -217,6 +269,12 @@ function divergence(names: Names, area: Disagreement): string {
 /** " (c3, c10)", the claims that a statement rests on. */
 const marks = (ids: readonly string[]): string =>
   ids.length === 0 ? '' : ` (${ids.map(escapeMarkdown).join(', ')})`;
+
+/** As `marks`; a claim that the person said is different is marked so. */
+function cites(view: RunView, ids: readonly string[]): string {
+  const texts = ids.map((id) => (isDifferent(view, id) ? `${id}: ${differentMark}` : id));
+  return marks(texts);
+}
 
 const name = ({ models }: Optimization, seat: string): string =>
   escapeMarkdown(seatName(models, seat));

@@ -3,6 +3,7 @@ import type {
   Disagreement,
   Flaw,
   Objection,
+  Rejected,
   RunResult,
 } from '#services/optimizations/contract/result.ts';
 import { listed } from '#services/models/seating/words.ts';
@@ -160,6 +161,20 @@ const holding: Readonly<Record<string, readonly [one: string, several: string]>>
   disagree: ['disagrees', 'disagree'],
   unsure: ['is unsure', 'are unsure'],
 };
+
+// ── rejected claims ─────────────────────────────────────────────────────────────────────────────
+
+export const rejectedTitle = 'Rejected claims';
+
+/** "4 of 7 models disagree, 2 are unsure, 1 agrees." */
+export function rejectedWords({ agree, unsure, against: { seats: disagree } }: Rejected): string {
+  const total = agree.length + unsure.length + disagree.length;
+  const models = total === 1 ? '1 model' : `${total} models`;
+  const rest = (stance: 'agree' | 'unsure', { length }: readonly string[]) =>
+    length === 0 ? [] : [`${length} ${holding[stance]![length === 1 ? 0 : 1]}`];
+  const most = `${disagree.length} of ${models} ${holding['disagree']![disagree.length === 1 ? 0 : 1]}`;
+  return `${[most, ...rest('unsure', unsure), ...rest('agree', agree)].join(', ')}.`;
+}
 
 // ── what would change the result ────────────────────────────────────────────────────────────────
 

@@ -1,6 +1,6 @@
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { claimText, optionText } from '#services/optimizations/reading/texts.ts';
-import { ballotOf, givenOf, isVotedAgain } from '#services/optimizations/reading/view.ts';
+import { ballotOf, correctedOf, isVotedAgain } from '#services/optimizations/reading/view.ts';
 import { changingWords } from './doubts.ts';
 import type { ChangingClaim } from './doubts.ts';
 import { listed } from '#services/models/seating/words.ts';
@@ -194,15 +194,31 @@ export function changeWords(view: RunView, { id, ...changing }: ChangingClaim): 
       isVotedAgain(view, seat, id) && ballotOf(view, seat)?.votes[id]?.stance === 'disagree',
   );
   const said = `${listed(seats)} said in the first round that ${seats.length === 1 ? 'it' : 'they'} would change ${its(seats)} advice if this were false.`;
-  if (doubting.length === 0) return said;
+  const { others } = changing;
+  const otherwise = others.length === 0 ? [] : [`${listed(others)} voted otherwise.`];
+  if (doubting.length === 0) return [said, ...otherwise].join(' ');
   const doubts = `${listed(doubting)} now ${doubting.length === 1 ? 'disagrees' : 'disagree'} with it.`;
-  return `${said} ${doubts} ${didWords(view, doubting)}`;
+  return [said, ...otherwise, doubts, didWords(view, doubting)].join(' ');
 }
 
 /** What the person said about a claim; null where nothing. */
 export function differentWords(view: RunView, id: string): string | null {
-  const said = givenOf(view).findLast(({ claimId }) => claimId === id);
-  return said === undefined ? null : `You said this is different: “${said.text}”`;
+  const corrected = correctedOf(view).find((one) => one.id === id);
+  return corrected === undefined ? null : `${differentMark}: “${corrected.fact}”`;
+}
+
+/** Beside the id of such a claim, where a text cites it. */
+export const differentMark = 'You said this is different';
+
+export function isDifferent(view: RunView, id: string): boolean {
+  return correctedOf(view).some((one) => one.id === id);
+}
+
+/** Of a claim on which no model voted again in this refinement: how old its votes are. */
+export function olderVotesWords(view: RunView, id: string): string | null {
+  const { refines } = view;
+  if (refines === null || view.seats.some(({ seat }) => isVotedAgain(view, seat, id))) return null;
+  return `The votes on this are from before ${refinementTitle(refines.number)}.`;
 }
 
 /** Who changed the option that it votes for. */

@@ -9,9 +9,10 @@ import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
+import { listed } from '#services/models/seating/words.ts';
 import { flawsTitle, isListed, objectionWords, objectorWords } from './doubts.ts';
 import { seatName, seatNames } from './names.ts';
-import { ballotOf } from '#services/optimizations/reading/view.ts';
+import { ballotOf, correctedOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /** What a result says in words: the same on its page, in exports, in emails and on the command line. */
@@ -144,13 +145,23 @@ function unwrittenWords(run: Optimization, result: RunResult): string | null {
 }
 
 /** Who compared the text with what, and what they found. */
-function verifiedWords({ evolution }: Optimization, { heading, verified }: RunResult): string {
+function verifiedWords(
+  { evolution, council }: Optimization,
+  { heading, verified }: RunResult,
+): string {
   const text = heading === 'recommendation' ? 'the recommendation' : 'the text below';
-  const agreed = evolution.bias?.consensus_points.length ?? 0;
-  const claims = agreed === 1 ? 'the claim' : `the ${agreed} claims`;
-  const found = `compared ${text} with ${claims} that the panel agrees on and found no contradiction.`;
-  if (agreed === 0)
+  const points = evolution.bias?.consensus_points ?? [];
+  if (points.length === 0)
     return `The models agree on no claim, so there was nothing to check ${text} against.`;
+  const said = correctedOf(council).map(({ id }) => id);
+  const agreed = points.filter(({ claim_id: id }) => !said.includes(id)).length;
+  const against = [
+    ...(agreed === 0
+      ? []
+      : [`${agreed === 1 ? 'the claim' : `the ${agreed} claims`} that the panel agrees on`]),
+    ...(said.length === 0 ? [] : [`what you said about ${listed(said)}`]),
+  ].join(' and with ');
+  const found = `compared ${text} with ${against}${said.length === 0 ? '' : ','} and found no contradiction.`;
   return {
     two: `Two other models ${found}`,
     one: `One other model ${found}`,
@@ -193,6 +204,13 @@ export function computedSentences({
       ? 'The answers are in the order that contradicts the fewest comparisons of the reviewers.'
       : 'The answers are in the order of their win rates.',
   ];
+}
+
+export const indicatorsTitle = 'Bias indicators';
+
+/** "Leniency: spread 0.42 points". */
+export function indicatorWords({ name, value }: BiasAnalysis['indicators'][number]): string {
+  return `${name}: ${value ?? 'not measured'}`;
 }
 
 // ── options and steps ───────────────────────────────────────────────────────────────────────────

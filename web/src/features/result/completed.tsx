@@ -13,6 +13,7 @@ import {
   flawsTitle,
   wouldChangeTitle,
 } from '#services/optimizations/reading/words/doubts.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
 import { Chain } from '#web/run/refinement/chain.tsx';
 import { type About, Composer } from '#web/run/refinement/composer.tsx';
@@ -48,7 +49,12 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
         <>
           <Degraded run={run} />
           <WhatChanged run={run} />
-          <Outcome run={run} result={result} onRefine={() => setAbout({ claimId: null })} />
+          <Outcome
+            run={run}
+            result={result}
+            onRefine={() => setAbout({ claimId: null })}
+            onMissing={isRefinable ? (missing) => setAbout({ claimId: null, missing }) : null}
+          />
           <Composer runId={run.id} about={about} onClose={() => setAbout(null)} />
         </>
       }
@@ -86,7 +92,12 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
           />,
           changingClaims(run.council).length > 0,
         ),
-        ...entry('reasons', 'Reasons', <Reasons result={result} />, result.sections.length > 0),
+        ...entry(
+          'reasons',
+          'Reasons',
+          <Reasons result={result} view={run.council} />,
+          result.sections.length > 0,
+        ),
         ...(run.evolution.bias === null ? [] : doubtsOf(run, result, run.evolution.bias)),
         ...entry('refinements', 'Refinements', <Chain run={run} />, run.refinements.length > 0),
         ...entry('reached', 'How this was reached', <Reached run={run} />),
@@ -95,7 +106,7 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
   );
 }
 
-function Reasons({ result }: { result: RunResult }): ReactNode {
+function Reasons({ result, view }: { result: RunResult; view: RunView }): ReactNode {
   return (
     <div className="space-y-6">
       {result.sections.map((section) => (
@@ -104,7 +115,7 @@ function Reasons({ result }: { result: RunResult }): ReactNode {
           {section.blocks.map((block) => (
             <div key={block.text}>
               <Markdown text={block.text} />
-              <Cites ids={block.claim_ids} />
+              <Cites ids={block.claim_ids} view={view} />
             </div>
           ))}
         </section>

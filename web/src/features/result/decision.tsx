@@ -5,6 +5,7 @@ import type { Optimization } from '#services/optimizations/contract/run.ts';
 import {
   computedSentences,
   headingWords,
+  indicatorsTitle,
   isAdvice,
   missingTitle,
   outcomeSentences,
@@ -18,6 +19,11 @@ import {
   objectionTitle,
   objectionWords,
 } from '#services/optimizations/reading/words/doubts.ts';
+import { comparisonsTitle } from '#services/optimizations/reading/words/order.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { comparisonsAnchor, Order } from '#web/features/result/behind/order.tsx';
+import { Indicators } from '#web/run/indicators.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Tools } from './tools.tsx';
 
@@ -26,10 +32,13 @@ export function Outcome({
   run,
   result,
   onRefine,
+  onMissing,
 }: {
   run: Optimization;
   result: RunResult;
   onRefine: () => void;
+  /** Null while the result cannot be refined. */
+  onMissing: ((fact: string) => void) | null;
 }): ReactNode {
   const { bias } = run.evolution;
   return (
@@ -44,14 +53,14 @@ export function Outcome({
             {sentence}
           </p>
         ))}
-        <Missing facts={result.missing_facts} />
+        <Missing facts={result.missing_facts} onAdd={onMissing} />
         {saysMore(result) ? (
           <p className="max-w-prose text-lg font-medium">{result.decision}</p>
         ) : null}
         <Objection run={run} result={result} />
         <Tools run={run} onRefine={onRefine} />
       </section>
-      {bias === null ? null : <Agreement bias={bias} winner={winnerWords(run.council)} />}
+      {bias === null ? null : <Agreement bias={bias} view={run.council} />}
     </div>
   );
 }
@@ -74,14 +83,30 @@ export function TieBreak({ run, result }: { run: Optimization; result: RunResult
   );
 }
 
-function Missing({ facts }: { facts: readonly string[] }): ReactNode {
+function Missing({
+  facts,
+  onAdd,
+}: {
+  facts: readonly string[];
+  onAdd: ((fact: string) => void) | null;
+}): ReactNode {
   if (facts.length === 0) return null;
   return (
     <div className="space-y-1">
       <h3 className="text-lg font-semibold">{missingTitle}</h3>
-      <ul className="max-w-prose list-disc space-y-1 ps-5 marker:text-ink-3">
+      <ul className="max-w-prose divide-y divide-line border-y border-line">
         {facts.map((fact) => (
-          <li key={fact}>{fact}</li>
+          <li
+            key={fact}
+            className="flex flex-col gap-2 py-3 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
+          >
+            <span className="min-w-0 break-words">{fact}</span>
+            {onAdd === null ? null : (
+              <Button className="shrink-0 print:hidden" onClick={() => onAdd(fact)}>
+                Add this fact<span className="sr-only">: {fact}</span>
+              </Button>
+            )}
+          </li>
         ))}
       </ul>
     </div>
@@ -101,7 +126,7 @@ function Objection({ run, result }: { run: Optimization; result: RunResult }): R
   );
 }
 
-function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null }): ReactNode {
+function Agreement({ bias, view }: { bias: BiasAnalysis; view: RunView }): ReactNode {
   const { agreement_score: score, agreement_note: note } = bias;
   return (
     <section aria-labelledby="agreement" className="space-y-3">
@@ -109,13 +134,21 @@ function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null
         Agreement
       </h2>
       <Ring score={score} {...(score === null && note !== null ? { note } : {})} />
-      <p className="text-center text-sm text-ink-2">{winner}</p>
+      <p className="text-center text-sm text-ink-2">{winnerWords(view)}</p>
       <details className="text-sm text-ink-2">
         <summary className="min-h-6 cursor-pointer text-center">How this is computed</summary>
         <div className="space-y-2 pt-2">
           {computedSentences(bias).map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
+          <Order view={view} />
+          <p>
+            <a href={`#${comparisonsAnchor}`} className="link">
+              {comparisonsTitle}
+            </a>
+          </p>
+          <h3 className="font-medium text-ink">{indicatorsTitle}</h3>
+          <Indicators indicators={bias.indicators} />
           <p>
             <Link to="/method" className="link">
               Every figure, and how to redo it

@@ -9,8 +9,12 @@ import {
   minorityTitle,
   noDivergences,
   objectionTitle,
+  rejectedTitle,
+  rejectedWords,
 } from '#services/optimizations/reading/words/doubts.ts';
-import { Divergence, Minority } from '#web/run/divergence.tsx';
+import { olderVotesWords } from '#services/optimizations/reading/words/refinement.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { Divergence, Minority, SideQuote } from '#web/run/divergence.tsx';
 import { Cites } from './cites.tsx';
 import { ClaimsNote, Different } from './refined.tsx';
 import { type Entry, entry } from './contents.tsx';
@@ -23,8 +27,14 @@ export function doubtsOf(run: Optimization, result: RunResult, bias: BiasAnalysi
     ...entry(
       'consensus',
       'Consensus points',
-      <Consensus bias={bias} />,
+      <Consensus run={run} bias={bias} />,
       bias.consensus_points.length > 0,
+    ),
+    ...entry(
+      'rejected',
+      rejectedTitle,
+      <RejectedClaims run={run} bias={bias} />,
+      bias.rejected_claims.length > 0,
     ),
     ...entry('divergences', 'Divergences', <Divergences run={run} bias={bias} />),
     ...(report === null
@@ -55,16 +65,52 @@ function Points({ texts }: { texts: readonly string[] }): ReactNode {
   );
 }
 
-function Consensus({ bias }: { bias: BiasAnalysis }): ReactNode {
+function Consensus({ run, bias }: { run: Optimization; bias: BiasAnalysis }): ReactNode {
   return (
-    <ul className="max-w-prose list-disc space-y-2 ps-5 marker:text-ink-3">
-      {bias.consensus_points.map(({ claim_id: id, text }) => (
-        <li key={id}>
-          {text}
-          <Cites ids={[id]} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ClaimsNote view={run.council} />
+      <ul className="max-w-prose list-disc space-y-2 ps-5 marker:text-ink-3">
+        {bias.consensus_points.map(({ claim_id: id, text }) => (
+          <li key={id}>
+            {text}
+            <Dated view={run.council} id={id} />
+            <Cites ids={[id]} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function RejectedClaims({ run, bias }: { run: Optimization; bias: BiasAnalysis }): ReactNode {
+  return (
+    <>
+      <ClaimsNote view={run.council} />
+      <ul className="max-w-prose list-disc space-y-3 ps-5 marker:text-ink-3">
+        {bias.rejected_claims.map((rejected) => (
+          <li key={rejected.claim_id}>
+            {rejected.text}
+            <Dated view={run.council} id={rejected.claim_id} />
+            <p className="text-sm text-ink-2">{rejectedWords(rejected)}</p>
+            <p className="text-sm text-ink-2">
+              <SideQuote side={rejected.against} about={rejected.claim_id} names={run.models} />
+            </p>
+            <Cites ids={[rejected.claim_id]} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** What the person said about a claim, and how old its votes are. */
+function Dated({ view, id }: { view: RunView; id: string }): ReactNode {
+  const older = olderVotesWords(view, id);
+  return (
+    <>
+      <Different view={view} id={id} />
+      {older === null ? null : <p className="text-sm text-ink-2">{older}</p>}
+    </>
   );
 }
 

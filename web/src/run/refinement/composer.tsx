@@ -21,10 +21,23 @@ import { Counter } from '#web/ui/form/counter.tsx';
 import { TextArea } from '#web/ui/form/field.tsx';
 import { type FieldErrors, useForm } from '#web/ui/form/form.ts';
 import { credits, creditsInWords } from '#services/platform/numbers.ts';
-import { type Draft, draftOf, dropDraft, keepDraft, keyFor, requestOf } from './drafts.ts';
+import {
+  type Draft,
+  draftOf,
+  dropDraft,
+  isUnanswered,
+  keepDraft,
+  keyFor,
+  missingPlace,
+  requestOf,
+  withMissing,
+} from './drafts.ts';
 
-/** What a refinement is asked for: a claim that is different for the user, or the whole result. */
-export type About = { readonly claimId: string | null };
+/**
+ * What a refinement is asked for: a claim that is different for the user, a fact that the models
+ * miss, or the whole result.
+ */
+export type About = { readonly claimId: string | null; readonly missing?: string };
 
 /** Asks for a refinement. Closing it keeps what was written. */
 export function Composer({
@@ -38,25 +51,33 @@ export function Composer({
   onClose: () => void;
 }): ReactNode {
   return (
-    <Dialog
-      open={about !== null}
-      onClose={onClose}
-      title={about?.claimId ? 'This is different for me' : 'Request Refinement'}
-    >
+    <Dialog open={about !== null} onClose={onClose} title={titleOf(about)}>
       {about === null ? null : (
-        <ComposerForm runId={runId} claimId={about.claimId} onClose={onClose} />
+        <ComposerForm
+          runId={runId}
+          claimId={about.claimId}
+          missing={about.missing ?? null}
+          onClose={onClose}
+        />
       )}
     </Dialog>
   );
 }
 
+function titleOf(about: About | null): string {
+  if (about?.claimId) return 'This is different for me';
+  return about?.missing === undefined ? 'Request Refinement' : 'Add this fact';
+}
+
 function ComposerForm({
   runId,
   claimId,
+  missing,
   onClose,
 }: {
   runId: string;
   claimId: string | null;
+  missing: string | null;
   onClose: () => void;
 }): ReactNode {
   const navigate = useNavigate();
@@ -66,13 +87,16 @@ function ComposerForm({
   );
   const resting = useRunPart(runId, ({ view }) => restingTitle(view, claimId ?? ''));
   const balance = useQuery(balanceQuery).data;
-  const [draft, setDraft] = useState<Draft>(
-    () => draftOf(runId, claimId) ?? { kind: 'fact', text: '', sent: null },
-  );
+  const place = missing === null ? claimId : missingPlace;
+  const [draft, setDraft] = useState<Draft>(() => {
+    const kept = draftOf(runId, place);
+    if (missing !== null) return withMissing(kept, missing);
+    return kept ?? { kind: 'fact', text: '', sent: null };
+  });
   const change = (part: Partial<Draft>): void => {
     // What was typed while a request was on its way counts, too.
-    const next = { ...(draftOf(runId, claimId) ?? draft), ...part };
-    keepDraft(runId, claimId, next);
+    const next = { ...(draftOf(runId, place) ?? draft), ...part };
+    keepDraft(runId, place, next);
     setDraft(next);
   };
   const { isCompleted, price } = offer;
@@ -94,7 +118,7 @@ function ComposerForm({
     change({ sent });
     try {
       const { id } = await refineRun(runId, request, sent.key);
-      dropDraft(runId, claimId);
+      dropDraft(runId, place);
       onClose();
       await navigate({ to: '/evolution-chamber', search: { id } });
     } catch (error) {
@@ -115,11 +139,13 @@ function ComposerForm({
     send,
   });
   // A bare "no" would use up a refinement without a fact to vote on.
-  const isWaiting = claim !== null && draft.text.trim() === '';
+  const isWaiting =
+    (claim !== null && draft.text.trim() === '') ||
+    (missing !== null && isUnanswered(draft, missing));
   const shortfall = Math.max(0, (price ?? 0) - (balance?.available_credits ?? Infinity));
   return (
     <form {...form.props} className="space-y-4">
-      {claim === null ? (
+      {missing !== null ? null : claim === null ? (
         <Kinds chosen={draft.kind} onChoose={(kind) => change({ kind })} />
       ) : (
         <p className="max-w-prose border-s-2 border-line-strong ps-3">
@@ -130,12 +156,12 @@ function ComposerForm({
       {draft.kind === 'contested' ? null : (
         <TextArea
           // One field for both kinds, so that the text stays when the choice changes.
-          ref={claim === null ? null : focusFirst}
-          label={draft.kind === 'fact' ? 'What is different' : 'What to consider'}
+          ref={missing !== null ? focusEnd : claim === null ? null : focusFirst}
+          label={missing === null ? labels[draft.kind] : labels.missing}
           name={draft.kind === 'fact' ? 'changed_fact' : 'instruction'}
           value={draft.text}
           onChange={(event) => change({ text: event.currentTarget.value })}
-          hint={hints[draft.kind]}
+          hint={missing === null ? hints[draft.kind] : hints.missing}
           aside={<Counter text={draft.text} limit={optimizationLimits.refinement} />}
           error={form.errors[draft.kind === 'fact' ? 'changed_fact' : 'instruction']}
         />
@@ -181,6 +207,12 @@ function focusFirst(control: HTMLElement | null): void {
   control?.toggleAttribute('autofocus', true);
 }
 
+/** The user writes on where the missing fact ends. */
+function focusEnd(control: HTMLTextAreaElement | null): void {
+  focusFirst(control);
+  control?.setSelectionRange(control.value.length, control.value.length);
+}
+
 const kinds = [
   { id: 'fact', title: 'A changed fact', detail: 'Something is different from what they assumed.' },
   { id: 'instruction', title: 'An instruction', detail: 'Another goal or limit to consider.' },
@@ -191,9 +223,16 @@ const kinds = [
   },
 ] as const;
 
+const labels = {
+  fact: 'What is different',
+  instruction: 'What to consider',
+  missing: 'What is true',
+} as const;
+
 const hints = {
   fact: 'Say what is true instead.',
   instruction: 'For example: keep the team at 3 people.',
+  missing: 'Write the answer after what the models ask for.',
 } as const;
 
 function Kinds({

@@ -6,6 +6,7 @@ import { braidOf } from '#web/run/braid-view.ts';
 import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Costs } from './costs.tsx';
+import { Comparisons } from './order.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
 /** The votes, the answers and the costs behind a result. */
@@ -16,6 +17,7 @@ export function Reached({ run }: { run: Optimization }): ReactNode {
         <Braid view={braidOf(run.council)} />
       </Part>
       <Claims view={run.council} />
+      <Comparisons view={run.council} />
       <Part title="Each model's answer">
         {run.refines === null ? null : <p className="text-ink-2">{firstRoundNote}</p>}
         <Answers run={run} heading="h4" />
