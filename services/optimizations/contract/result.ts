@@ -198,6 +198,7 @@ const Objection = v.object({
     v.nullable(ClaimId),
     v.description('The claim that it is about; null when it is about a whole answer'),
   ),
+  voted_for: v.pipe(v.boolean(), v.description('Its author voted for the option all the same')),
   voted_for_since: v.pipe(
     v.boolean(),
     v.description('Its author voted for another option first, and in a refinement for this one'),
@@ -212,7 +213,9 @@ const OptionSide = v.object({
   answer: v.pipe(v.nullable(SeatWords), v.description('The best answer for it, in one sentence')),
   objection: v.pipe(
     v.nullable(Objection),
-    v.description('The strongest objection to it; null when no model wrote one'),
+    v.description(
+      'What a reviewer calls a mistake in an answer for it, else why one disagrees with a claim of these answers; from a seat that voted otherwise, if there is one. Null when no model wrote any',
+    ),
   ),
   settled_by: v.pipe(
     v.nullable(v.string()),
@@ -240,19 +243,22 @@ export const RunResult = v.object({
     v.nullable(v.string()),
     v.description('The option that the vote chose; null without a majority'),
   ),
-  votes_for: v.pipe(v.number(), v.description('Models that voted for it')),
+  votes_for: v.pipe(
+    v.number(),
+    v.description('Models that voted for it; without a majority, the most that any option has'),
+  ),
   votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
   tie_break: v.pipe(
     v.nullable(OptionId),
     v.description(
-      "Without a majority: the option to take if one must be taken today. It is the one with most votes, by heads and by makers; of several, the first by the reviewers' order of the answers",
+      "Without a majority: the option to take if one must be taken today. It is the one with most votes, by heads and by makers, and never `undecidable`; of several, the first by the reviewers' order of the answers",
     ),
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
   objection: v.pipe(
     v.nullable(Objection),
-    v.description('The strongest objection to it; null when no model wrote one'),
+    v.description('An objection to it, chosen as those to `options`'),
   ),
   missing_facts: v.pipe(
     v.array(v.string()),

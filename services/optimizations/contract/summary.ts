@@ -69,11 +69,19 @@ export const OptimizationSummary = v.object({
   ),
   votes_for: v.pipe(
     v.nullable(v.number()),
-    v.description('Models that voted for the option that leads; null before the vote'),
+    v.description(
+      'Models that voted for the chosen option; without one, the most that any has. Null before the vote, and in runs of v0.1',
+    ),
   ),
   votes_total: v.pipe(
     v.nullable(v.number()),
-    v.description('Models whose vote was counted; null before the vote'),
+    v.description('Models whose vote was counted; null with `votes_for`'),
+  ),
+  outcome: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The heading of its result in words, such as `Recommended by 5 of 7 models`; null without a result',
+    ),
   ),
   cost: v.pipe(
     v.nullable(v.number()),

@@ -4,6 +4,7 @@ import { hasNoDraft, undecidableOption, votedOption } from '#services/optimizati
 import type { Heading, Scores, Slot } from '#services/optimizations/run/events.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import {
+  claimText,
   decisionReason,
   erased,
   fatalFlawsOf,
@@ -16,6 +17,7 @@ import {
   votedForSince,
 } from './texts.ts';
 import { seatName } from './words/names.ts';
+import { isVotedAgain } from './view.ts';
 import type { RunView } from './view.ts';
 
 /**
@@ -30,10 +32,11 @@ export function describeResult(view: RunView): RunResult | null {
   const isWritten = !hasNoDraft(conclusion);
   const draft = isWritten ? acceptedDraft(view) : null;
   const about = scores && (scores.verdict ? votedOption(scores) : draftedOption(view));
+  const chosen = heading === 'no_majority' ? null : about;
   return {
     heading,
-    option_id: heading === 'no_majority' ? null : about,
-    ...votesFor(scores, about),
+    option_id: chosen,
+    ...votesFor(scores, chosen),
     tie_break: scores?.verdict?.tieBreak ?? null,
     decision_option: about === null ? null : optionText(view, about),
     objection: scores && about !== null ? objectionTo(view, scores, about) : null,
@@ -51,12 +54,13 @@ export function describeResult(view: RunView): RunResult | null {
   };
 }
 
-/** By heads. */
+/** For an option, or without one the most that any has; by heads. */
 export function votesFor(scores: Scores | null, option: string | null) {
-  const camps = scores?.decision.votes ?? {};
+  const votes = scores?.decision.votes ?? {};
+  const counts = Object.values(votes).map((seats) => seats.length);
   return {
-    votes_for: option === null ? 0 : (camps[option]?.length ?? 0),
-    votes_total: Object.values(camps).reduce((sum, seats) => sum + seats.length, 0),
+    votes_for: option === null ? Math.max(0, ...counts) : (votes[option]?.length ?? 0),
+    votes_total: counts.reduce((sum, count) => sum + count, 0),
   };
 }
 
@@ -76,13 +80,19 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
   return {
     decision: draft?.decision ?? erased,
     changed: view.refines === null ? null : draft?.changed || erased,
-    sections: draft?.sections ?? [],
+    sections: (draft?.sections ?? []).filter((section) => !repeatsConsensus(view, section)),
     next_steps: (draft?.next_steps ?? []).map((step) => ({ ...step, done: false })),
     dissent: draft?.dissent ?? [],
     uncertainties: draft?.uncertainties ?? [],
     verified: verifiedBy(view),
     seat: null,
   };
+}
+
+/** Whether a section says only what the consensus points say, word for word. */
+function repeatsConsensus(view: RunView, { blocks }: WrittenDraft['sections'][number]): boolean {
+  const points = (view.scores?.consensus ?? []).map((id) => claimText(view, id));
+  return blocks.every(({ text }) => points.includes(text));
 }
 
 /** The page of a run without a checked draft: the best answer for the option, or what is missing. */
@@ -159,18 +169,20 @@ function proposersOf(view: RunView, option: string): readonly string[] {
 }
 
 /**
- * A fatal flaw of one of its answers, best placed first; else a reason against one of their claims. A
- * flaw of a seat that has voted for the option since comes last.
+ * A fatal flaw of one of its answers, best placed first; else a reason against one of their claims.
+ * The words of a seat that voted for the option all the same come last.
  */
 function objectionTo(view: RunView, scores: Scores, option: string): OptionSide['objection'] {
   const proposers = proposersOf(view, option);
   const answers = scores.order.filter((seat) => proposers.includes(seat));
+  const voters = scores.decision.votes[option] ?? [];
   const flaws = answers.flatMap((answer) =>
     view.seats.flatMap(({ seat }) =>
       fatalFlawsOf(view, seat, answer).map((text) => ({
         seat,
         text,
         claim_id: null,
+        voted_for: voters.includes(seat),
         voted_for_since: hasVotedSince(view, seat, option),
       })),
     ),
@@ -180,11 +192,20 @@ function objectionTo(view: RunView, scores: Scores, option: string): OptionSide[
       const text = reasonOf(view, seat, claim);
       return text === null || proposers.includes(seat)
         ? []
-        : [{ seat, text, claim_id: claim, voted_for_since: false }];
+        : [
+            {
+              seat,
+              text,
+              claim_id: claim,
+              voted_for: voters.includes(seat),
+              voted_for_since:
+                hasVotedSince(view, seat, option) && !isVotedAgain(view, seat, claim),
+            },
+          ];
     }),
   );
-  const isOpen = ({ voted_for_since: since }: (typeof flaws)[number]) => !since;
-  return flaws.find(isOpen) ?? reasons[0] ?? flaws[0] ?? null;
+  const all = [...flaws, ...reasons];
+  return all.find(({ voted_for: isVoter }) => !isVoter) ?? all[0] ?? null;
 }
 
 /** The fact that its best answer asks for; else one that a voter misses for one of its claims. */

@@ -36,6 +36,7 @@ import {
 } from './texts.ts';
 import { answerCall, ballotOf, isVotedAgain } from './view.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
+import { outcomeOf } from './words/result.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
 
@@ -87,6 +88,7 @@ function describeRefinement({ refines, before }: RunView): Optimization['refines
 export function summarize(view: RunView): OptimizationSummary {
   const cost = costOf(view, Object.keys(view.calls));
   const status = statusOf(view);
+  const votes = countVotes(view.scores);
   const simulated = view.seats.filter((seat) => seat.simulated).length;
   return {
     id: view.id,
@@ -98,7 +100,12 @@ export function summarize(view: RunView): OptimizationSummary {
     progress: overallProgress(view),
     agreement_score: view.scores?.agreement.score ?? null,
     confidence_score: view.scores?.decision.share ?? null,
-    ...countVotes(view.scores),
+    ...votes,
+    outcome: outcomeOf(
+      view.stage === 'closed' ? (view.conclusion?.heading ?? null) : null,
+      votes,
+      view.conclusion?.bestSeat ?? null,
+    ),
     cost: cost.micros === null ? null : cost.micros / 1_000_000,
     cost_is_minimum: cost.atLeast,
     credits: creditsOf(view),
@@ -125,11 +132,11 @@ export function creditsOf(view: RunView): OptimizationSummary['credits'] {
   };
 }
 
-/** For the option that leads, and in all, by heads. */
+/** By heads. In v0.1 the draft chose the option, so that no list can know its votes. */
 function countVotes(scores: Scores | null): Pick<OptimizationSummary, 'votes_for' | 'votes_total'> {
-  if (scores === null) return { votes_for: null, votes_total: null };
-  const { votes_for, votes_total } = votesFor(scores, votedOption(scores));
-  return { votes_for, votes_total };
+  return scores?.verdict
+    ? votesFor(scores, scores.verdict.optionId)
+    : { votes_for: null, votes_total: null };
 }
 
 export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus {

@@ -10,6 +10,7 @@ import type { RunsQuery } from '#services/optimizations/contract/requests.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { averageProgress, progressWithoutSeat, settlementOf, stageProgress } from './describe.ts';
 import { erased } from './texts.ts';
+import { outcomeOf } from './words/result.ts';
 
 /** A person's runs as lists show them: the rows of the read model, with their two texts opened. */
 type ListDependencies = { pool: Queryable; sealer: Pick<Sealer, 'open'> };
@@ -122,6 +123,7 @@ export function summaryOf(
     confidence_score: row.decision_share,
     votes_for: row.votes_for,
     votes_total: row.votes_total,
+    outcome: outcomeOf(isClosed ? row.heading : null, row, row.best_seat),
     cost: row.cost_micros === null ? null : row.cost_micros / 1_000_000,
     // While it runs, no cost is missing for good.
     cost_is_minimum: hasEnded && row.unpriced_calls > 0,

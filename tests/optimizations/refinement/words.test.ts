@@ -72,9 +72,11 @@ describe('what a seat says in a refinement', () => {
     const view = { ...standing, ledger: { options: { o1: { seats: ['S2'] } } } };
     const flaw = { id: 'f1', aboutSeat: 'S2', reviewers: ['S1', 'S3'] };
     expect(votedForSince(view as unknown as RunView, flaw)).toEqual(marked);
-    const objection = { seat: 'S1', voted_for_since: marked.length > 0 };
+    const objection = { seat: 'S1', voted_for: true, voted_for_since: marked.length > 0 };
     expect(objectionTitle([], 'recommendation', objection)).toBe(
-      `Objection to the recommendation${marked.length > 0 ? ' from before the second vote' : ''}, by S1`,
+      marked.length > 0
+        ? 'Objection to the recommendation from before the second vote, by S1, who then voted for it'
+        : 'Objection to the recommendation, by S1, who voted for it all the same',
     );
   });
 

@@ -34,6 +34,7 @@ function run(change: object = {}): Reply {
     confidence_score: null,
     votes_for: null,
     votes_total: null,
+    outcome: null,
     cost: null,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: null, refunded: null, settlement: 'none' },

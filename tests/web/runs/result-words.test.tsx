@@ -6,9 +6,13 @@ import {
   minorityPosition,
   restingTitle,
 } from '#services/optimizations/reading/words/doubts.ts';
+import { summarize } from '#services/optimizations/reading/describe.ts';
+import { headingWords, tieBreakNote } from '#services/optimizations/reading/words/result.ts';
+import { RunList } from '#web/features/runs/run-list.tsx';
+import { inSynthesis } from '#tests/optimizations/run/run-script.ts';
+import { storyOf } from '#tests/web/support/run-story.ts';
 import { Findings } from '#web/features/result/completed.tsx';
 import { runQuery } from '#web/features/runs/queries.ts';
-import { voteWords } from '#web/features/runs/words.ts';
 import { wordsOf } from '#tests/web/support/rendered.tsx';
 import { resultStories } from '#tests/web/support/result-stories.ts';
 
@@ -39,7 +43,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       decision,
       'They voted for “The option o1”.',
       'Two other models compared the recommendation with the claim that the panel agrees on and found no contradiction.',
-      'Objection to the recommendation, by anthropic-s2 (S2): It breaks when the largest client leaves, as S2 reads it.',
+      'Objection to a claim behind the recommendation, by anthropic-r2 (R2): On “The claim c2 holds”: Fixed offers lower the margin of a small agency.',
       'Agreement is not correctness.',
       'The answers are in the order that contradicts the fewest comparisons of the reviewers.',
       'Next steps',
@@ -111,7 +115,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       '3 votes',
       'anthropic-s2 (S2), mistral-r1 (R1) and anthropic-r2 (R2)',
       'Best case for it, by google-i1 (I1)',
-      'Strongest objection',
+      'Objection',
       'No reviewer wrote one.',
       'What would settle it',
       'The option o1',
@@ -138,10 +142,20 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
     ],
     not: ['Recommended by', 'votes each', 'tie-break', 'The reviewers form two camps'],
   },
+  'two camps, open': {
+    says: [
+      'No majority',
+      '4 of 7 models voted for “This cannot be decided from what was given”. It is not recommended, because the models form two camps:',
+      'If you must decide today',
+      '4 of 7 say it cannot be decided; of the others, 3 chose this. It is no recommendation.',
+      'Next steps',
+    ],
+    not: ['tie-break', 'by makers', 'placed the answer', 'With the majority'],
+  },
   'split, flawed': {
     says: [
       'No majority',
-      'Strongest objection, by anthropic-s2 (S2)',
+      'Objection, by anthropic-s2 (S2)',
       'It is under “What two or more models call a mistake”.',
       'What two or more models call a mistake',
       'It breaks when the largest client leaves, as S2 reads it.',
@@ -175,8 +189,10 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'The number of leads.',
       decision,
       'Next steps',
+      'Consensus points',
+      'The claim c1 holds.',
     ],
-    not: ['Strongest objection', 'Recommended by', 'Clear winner'],
+    not: ['Objection', 'Recommended by', 'Clear winner', 'Also agreed'],
   },
   'undecidable, unwritten': {
     says: [
@@ -224,7 +240,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
   },
   released: {
     says: ['Recommended by 6 of 6 models', decision, 'Next steps', 'Write the offer down.'],
-    not: ['By:', 'Measure:', 'Stop if:', 'must decide today', 'Strongest objection'],
+    not: ['By:', 'Measure:', 'Stop if:', 'must decide today', 'Objection'],
   },
 };
 
@@ -251,11 +267,53 @@ function literal(sentence: string): RegExp {
   return new RegExp(RegExp.escape(sentence));
 }
 
-it('a list counts the vote as the page does, and says nothing before there is one', () => {
-  const { votes_for: votes, votes_total: total } = resultStories.recommended.copy();
-  expect(voteWords({ votes_for: votes, votes_total: total })).toBe('5 of 7 models');
-  expect(voteWords({ votes_for: null, votes_total: null })).toBeNull();
+it('a list says of each result what its page says', () => {
+  for (const [name, story] of Object.entries(resultStories)) {
+    const { result, outcome } = story.copy();
+    // Which option a draft of v0.1 chose is in no list.
+    const words = name === 'released' ? 'Recommendation' : headingWords(result!);
+    expect([name, outcome]).toEqual([name, words]);
+    const run = { ...story.copy(), refinements: 0, running_refinement_id: null };
+    expect(wordsOf(<RunList runs={[run]} />, [])).toContain(`Completed ${words}`);
+  }
+  expect(summarize(storyOf(inSynthesis()).view()).outcome).toBeNull();
 });
+
+it.each([
+  [
+    'o1',
+    [4, 3, 0],
+    [],
+    'no option is alone in first place both by models and by makers. Of the options that lead by models or by makers, the reviewers placed the answer of this one first.',
+  ],
+  [
+    'o2',
+    [1, 2, 4],
+    ['S1'],
+    '4 of 7 say it cannot be decided; of the others, 2 chose this. It is no recommendation. Of the options that lead in a camp, the reviewers placed the answer of this one first.',
+  ],
+  [
+    'o1',
+    [3, 1, 3],
+    [],
+    '3 of 7 say it cannot be decided; of the others, 3 chose this. It is no recommendation. Of the options that lead by models or by makers, the reviewers placed the answer of this one first.',
+  ],
+] as const)(
+  'the note of a tie-break for %s with %j votes gives its reason',
+  (chosen, votes, camp, note) => {
+    const { council, result } = resultStories.split.copy();
+    const options = ['o1', 'o2', 'undecidable'].map((id, index) => ({
+      ...result!.options[0]!,
+      option_id: id,
+      voters: Array.from({ length: votes[index]! }, (_, seat) => `${id}.${seat}`),
+    }));
+    const verdict = { ...council.scores!.verdict!, camps: camp.map((seat) => [seat]) };
+    const view = { ...council, scores: { ...council.scores!, verdict } } as typeof council;
+    expect(
+      tieBreakNote(view, { ...result!, options, tie_break: chosen, votes_total: 7 }),
+    ).toContain(note);
+  },
+);
 
 it('a minority report leaves out the words that a divergence quotes', () => {
   const { models, evolution } = resultStories.recommended.copy();

@@ -101,6 +101,7 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     confidence_score: null,
     votes_for: null,
     votes_total: null,
+    outcome: null,
     cost: 0.021,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },

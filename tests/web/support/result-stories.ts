@@ -68,6 +68,7 @@ const most: readonly Vote[] = [o1, o1, o1, o1, o2, o2, o1];
 const split: readonly Vote[] = [o1, o2, o1, o2, o2, open, o1];
 const backwards = { ...o2, reversed: true };
 const camps: readonly Vote[] = [o1, o1, backwards, backwards, o1, backwards, backwards];
+const openCamps = camps.map((vote) => (vote === backwards ? { ...backwards, ...open } : vote));
 const unanimous: readonly Vote[] = [
   o1,
   { ...o1, flaw: true },
@@ -115,6 +116,20 @@ const replied = {
   },
 };
 
+/** Its last section says a consensus point again. */
+const repeating = {
+  draft: {
+    ...plainWords.draft,
+    sections: [
+      ...plainWords.draft.sections,
+      {
+        heading: 'Also agreed',
+        blocks: [{ text: 'The claim c1 holds.', claim_ids: ['c1'] }],
+      },
+    ],
+  },
+};
+
 function released(): Story {
   const lines = readFileSync(
     join(import.meta.dirname, '../../golden/run-completed-1.jsonl'),
@@ -142,7 +157,8 @@ export const resultStories = {
   ),
   'split, unwritten': storyFrom(unwritten(voted(split))),
   'two camps': storyFrom(written(voted(camps))),
-  undecidable: storyFrom(written(voted(unknown))),
+  'two camps, open': storyFrom(written(voted(openCamps))),
+  undecidable: storyFrom(written(voted(unknown)), repeating),
   'undecidable, unwritten': storyFrom(unwritten(voted(unknown))),
   'best single answer': storyFrom(unwritten(voted(most))),
   firm: storyFrom(written(voted(firm))),

@@ -42,11 +42,22 @@ export function headObjection({ heading, objection, flaws }: RunResult): Objecti
 export function objectionTitle(
   names: Names,
   heading: RunResult['heading'],
-  { seat, voted_for_since: isBefore = false }: { seat: string; voted_for_since?: boolean },
+  objection: { seat: string } & Partial<Objection>,
 ): string {
   const what = heading === 'recommendation' ? 'the recommendation' : 'this answer';
-  const when = isBefore ? ' from before the second vote' : '';
-  return `Objection to ${what}${when}, by ${seatName(names, seat)}`;
+  const about = objection.claim_id ? `a claim behind ${what}` : what;
+  const when = objection.voted_for_since ? ' from before the second vote' : '';
+  return `Objection to ${about}${when}, by ${objectorWords(names, objection)}`;
+}
+
+/** "GPT-6.1 Terra (S1), who voted for it all the same". */
+export function objectorWords(
+  names: Names,
+  { seat, voted_for, voted_for_since }: Pick<Objection, 'seat'> & Partial<Objection>,
+): string {
+  const name = seatName(names, seat);
+  if (voted_for_since) return `${name}, who then voted for it`;
+  return voted_for ? `${name}, who voted for it all the same` : name;
 }
 
 /** What it says, after the claim that it is about. */
@@ -205,7 +216,7 @@ export function changingClaims({ ledger, scores }: RunView): ChangingClaim[] {
 }
 
 /** In v0.1 the option with most votes. */
-function chosenOption(scores: RunView['scores']): string | null {
+export function chosenOption(scores: RunView['scores']): string | null {
   return (scores?.verdict ? scores.verdict.optionId : scores?.decision.modal) ?? null;
 }
 

@@ -6,9 +6,11 @@ import type {
   RunResult,
 } from '#services/optimizations/contract/result.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Vote } from '#services/optimizations/run/events.ts';
 import { listed } from '#services/models/seating/words.ts';
-import { flawsTitle, isListed, objectionWords } from './doubts.ts';
+import { flawsTitle, isListed, objectionWords, objectorWords } from './doubts.ts';
 import { seatName, seatNames } from './names.ts';
 import { ballotOf, correctedOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -34,6 +36,16 @@ export function headingWords(result: Counted): string {
     case 'undecidable':
       return 'Cannot be decided from what was given';
   }
+}
+
+/** The heading as lists say it; null without a result. */
+export function outcomeOf(
+  heading: RunResult['heading'] | null,
+  { votes_for: votes, votes_total: total }: Pick<OptimizationSummary, 'votes_for' | 'votes_total'>,
+  seat: string | null,
+): string | null {
+  if (heading === null) return null;
+  return headingWords({ heading, votes_for: votes ?? 0, votes_total: total ?? 0, seat });
 }
 
 /** Whether the decision is advice to follow, and no tie-break or missing fact. */
@@ -102,7 +114,7 @@ function leadOf({ options }: Pick<RunResult, 'options'>) {
   return { most, first: leading[0], count: leading.length };
 }
 
-function named(option: string): string {
+export function named(option: string): string {
   return `“${option.replace(/\.$/, '')}”`;
 }
 
@@ -219,9 +231,9 @@ export function optionFacts(
           { title: `Best case for it, by ${seatName(view.seats, answer.seat)}`, text: answer.text },
         ]),
     objection === null
-      ? { title: 'Strongest objection', text: 'No reviewer wrote one.' }
+      ? { title: 'Objection', text: 'No reviewer wrote one.' }
       : {
-          title: `Strongest objection, by ${seatName(view.seats, objection.seat)}`,
+          title: `Objection${objection.claim_id === null ? '' : ' to one of its claims'}, by ${objectorWords(view.seats, objection)}`,
           text: isListed(flaws, objection)
             ? `It is under “${flawsTitle}”.`
             : objectionWords(view, objection),
@@ -232,16 +244,25 @@ export function optionFacts(
 
 export const tieBreakTitle = 'If you must decide today';
 
-/** Why it is this option: it has most votes, or the order of the answers breaks a tie. */
-export function tieBreakNote(view: RunView, result: RunResult): string {
-  const { most, first, count } = leadOf(result);
-  const order = 'the order in which the reviewers placed the answers chooses between them';
-  if (count > 1)
-    return `This is a tie-break: ${count} options have ${votesWords(most)} each, and ${order}.`;
-  const isLead = first?.option_id === result.tie_break;
-  if (isLead && (view.scores?.verdict?.camps.length ?? 0) > 0)
-    return `This is the option with most votes, ${most} of ${result.votes_total}. It is no recommendation, because it is not first in both camps.`;
-  return `This is a tie-break: one option is first by models, but not alone by makers, and ${order}.`;
+/** Why it is this option: others cannot decide, it has most votes, or the order of the answers chose. */
+export function tieBreakNote({ scores }: RunView, result: RunResult): string {
+  const { options, tie_break: chosen, votes_total: total } = result;
+  const votesOf = (id: string | null) =>
+    options.find((option) => option.option_id === id)?.voters.length ?? 0;
+  const [votes, open] = [votesOf(chosen), votesOf(undecidableOption)];
+  const { most, count } = leadOf(result);
+  const hasCamps = (scores?.verdict?.camps.length ?? 0) > 0;
+  const leads = hasCamps ? 'in a camp' : 'by models or by makers';
+  const order = `Of the options that lead ${leads}, the reviewers placed the answer of this one first.`;
+  if (open === most) {
+    const said = `${open} of ${total} ${open === 1 ? 'says' : 'say'} it cannot be decided; of the others, ${votes} chose this. It is no recommendation.`;
+    return open + votes === total ? said : `${said} ${order}`;
+  }
+  if (count > 1 && votes === most)
+    return `This is a tie-break: ${count} options have ${votesWords(most)} each, and the order in which the reviewers placed the answers chooses between them.`;
+  return hasCamps
+    ? `This is the option with most votes, ${most} of ${total}. It is no recommendation, because it is not first in both camps.`
+    : `This is a tie-break: no option is alone in first place both by models and by makers. ${order}`;
 }
 
 /** The option of the tie-break in words; null without one. */

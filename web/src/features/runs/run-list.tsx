@@ -14,7 +14,6 @@ import {
   runningId,
   runStatusTones,
   runStatusWords,
-  voteWords,
 } from './words.ts';
 
 /** Runs, one row each, with a link to the chamber while running, then to the result. */
@@ -37,9 +36,9 @@ export function RunList({
 
 function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): ReactNode {
   const facts = [
-    strategyName(run.strategy),
+    run.outcome,
     agreementWords(run.agreement_score),
-    voteWords(run),
+    strategyName(run.strategy),
     runCredits(run),
     refinementsWords(run.refinements),
   ];

@@ -49,14 +49,6 @@ export function refinementsWords(count: number): string | null {
   return count === 1 ? '1 refinement' : `${count} refinements`;
 }
 
-/** "5 of 7 models": the vote for the option that leads; null before the vote. */
-export function voteWords({
-  votes_for: votes,
-  votes_total: total,
-}: Pick<OptimizationSummary, 'votes_for' | 'votes_total'>): string | null {
-  return votes === null || total === null ? null : `${votes} of ${total} models`;
-}
-
 /** "Agreement 82, strong"; null without a score. */
 export function agreementWords(score: number | null): string | null {
   return score === null ? null : `Agreement ${score}, ${agreementBand(score)}`;
