@@ -137,7 +137,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'The other is google-s3 (S3), mistral-r1 (R1), google-i1 (I1) and openai-i2 (I2): 4 votes for “The option o2”.',
       'Two other models compared the text below with',
       'If you must decide today',
-      'This is the option with most votes, 4 of 7. It is no recommendation, because it is not first in both camps.',
+      'This is the option with most votes, 4 of 7. It is no recommendation, because one camp prefers another one.',
       'S1 and S2 would change their advice if this were false.',
     ],
     not: ['Recommended by', 'votes each', 'tie-break', 'The reviewers form two camps'],

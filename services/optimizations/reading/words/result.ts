@@ -92,7 +92,7 @@ function noMajoritySentences(view: RunView, result: RunResult): string[] {
       `${lead} models of one maker share weight, and counted by makers it is not ahead of all others.`,
     ];
   return [
-    `${lead} the models form two camps: each ranks the answers much alike, against the order of the other. An option is recommended only if it is first in both.`,
+    `${lead} the models form two camps: each ranks the answers much alike, against the order of the other. An option is recommended only if neither camp prefers another one.`,
     `One camp is ${campWords(view, result, one)}.`,
     `The other is ${campWords(view, result, other)}.`,
   ];
@@ -261,7 +261,7 @@ export function tieBreakNote({ scores }: RunView, result: RunResult): string {
   if (count > 1 && votes === most)
     return `This is a tie-break: ${count} options have ${votesWords(most)} each, and the order in which the reviewers placed the answers chooses between them.`;
   return hasCamps
-    ? `This is the option with most votes, ${most} of ${total}. It is no recommendation, because it is not first in both camps.`
+    ? `This is the option with most votes, ${most} of ${total}. It is no recommendation, because one camp prefers another one.`
     : `This is a tie-break: no option is alone in first place both by models and by makers. ${order}`;
 }
 
