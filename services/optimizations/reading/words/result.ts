@@ -80,7 +80,7 @@ function voteSentences(view: RunView, result: RunResult): string[] {
   ];
 }
 
-/** Why the option with most votes was not chosen: it needs most models, most makers, and every camp. */
+/** Why the option with most votes was not chosen: it needs most models, most makers, and no camp against it. */
 function noMajoritySentences(view: RunView, result: RunResult): string[] {
   const { most, first, count } = leadOf(result);
   const tie = `${count} options have ${votesWords(most)} each`;
