@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testPassword } from '#tests/support/password.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   commandLine,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

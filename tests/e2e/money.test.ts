@@ -9,13 +9,13 @@ import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { taxOf } from '#services/sandbox/stripe/objects/tax.ts';
 import { linkIn } from '#tests/support/mail.ts';
 import { testPassword } from '#tests/support/password.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   type Application,
   type Client,
   commandLine,
   createClient,
   eventually,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   type Application,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

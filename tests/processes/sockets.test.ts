@@ -4,10 +4,10 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import { connect, outcomeOf } from '#tests/live/sockets.ts';
 import type { Client as SocketClient, ClientOptions } from '#tests/live/sockets.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   startProcess,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

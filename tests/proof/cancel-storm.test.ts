@@ -7,10 +7,10 @@ import type { OptimizationSummary } from '#services/optimizations/contract/summa
 import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
 import type { Person } from '#tests/support/app.ts';
 import { operate } from '#tests/support/processes/operator.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

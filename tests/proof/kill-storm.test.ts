@@ -10,10 +10,10 @@ import { expectEndsWell, expectVerified } from '#tests/processes/support/check.t
 import { follow } from '#tests/processes/support/follow.ts';
 import type { Follower } from '#tests/processes/support/follow.ts';
 import type { CallOptions } from '#tests/support/app.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   ownerUrlOf,
   signal,
   startApplication,
