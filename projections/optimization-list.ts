@@ -1,7 +1,11 @@
 import type { Queryable } from '#db/connect.ts';
 import type { ProviderClass } from '#services/models/offer.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
-import type { ChallengeType, OptimizationEventType } from '#services/optimizations/run/events.ts';
+import type {
+  ChallengeType,
+  Heading,
+  OptimizationEventType,
+} from '#services/optimizations/run/events.ts';
 import { defineProjection } from './engine/define.ts';
 
 /**
@@ -70,6 +74,10 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       refunded bigint check (refunded >= 0 and refunded <= captured),
       agreement_score integer,
       decision_share double precision check (decision_share between 0 and 1),
+      votes_for integer check (votes_for between 0 and votes_total),
+      votes_total integer check ((votes_total is null) = (votes_for is null)),
+      heading text,
+      best_seat text,
       cost_micros bigint check (cost_micros >= 0),
       unpriced_calls integer not null check (unpriced_calls >= 0),
       seats integer not null,
@@ -130,6 +138,19 @@ export const optimizationList = defineProjection<OptimizationEventType>({
           filter (where e.message_type = 'ScoresComputed'))[1] as score,
         min((e.message_data -> 'decision' ->> 'share')::double precision)
           filter (where e.message_type = 'ScoresComputed') as decision_share,
+        -- Without a chosen option, the most that any has. In v0.1 the draft chose.
+        min((select coalesce(max(jsonb_array_length(option.seats)), 0)
+            from jsonb_each(e.message_data #> '{decision,votes}') as option (id, seats)
+            where option.id = coalesce(e.message_data #>> '{verdict,optionId}', option.id)))
+          filter (where e.message_type = 'ScoresComputed' and e.message_data ? 'verdict')
+          as votes_for,
+        min(jsonb_array_length(jsonb_path_query_array(e.message_data, '$.decision.votes.*[*]')))
+          filter (where e.message_type = 'ScoresComputed' and e.message_data ? 'verdict')
+          as votes_total,
+        min(e.message_data ->> 'heading') filter (where e.message_type = 'RunConcluded')
+          as heading,
+        min(e.message_data ->> 'bestSeat') filter (where e.message_type = 'RunConcluded')
+          as best_seat,
         sum((e.message_data ->> 'costMicros')::bigint)
           filter (where e.message_type in ('CallSucceeded', 'CallFailed', 'CallCostRecorded'))
           as cost_micros,
@@ -160,6 +181,10 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       refunded = coalesce((s.closed ->> 'refunded')::bigint, t.refunded),
       agreement_score = coalesce((s.score #>> '{}')::integer, t.agreement_score),
       decision_share = coalesce(s.decision_share, t.decision_share),
+      votes_for = coalesce(s.votes_for, t.votes_for),
+      votes_total = coalesce(s.votes_total, t.votes_total),
+      heading = coalesce(s.heading, t.heading),
+      best_seat = coalesce(s.best_seat, t.best_seat),
       cost_micros = case when s.cost_micros is null then t.cost_micros
         else coalesce(t.cost_micros, 0) + s.cost_micros end,
       unpriced_calls = t.unpriced_calls + s.unpriced_calls,
@@ -172,8 +197,8 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       version = greatest(t.version, s.version)
     when not matched then insert (run_id, user_id, status, stage, answered, missing_seats, strategy,
       challenge_type, strategy_version, provider_class, price, captured, refunded, agreement_score,
-      decision_share, cost_micros, unpriced_calls, seats, simulated_seats, title, renamed, challenge,
-      created_at, started_at, ended_at, hidden, root_id, refinement, version)
+      decision_share, votes_for, votes_total, heading, best_seat, cost_micros, unpriced_calls, seats,
+      simulated_seats, title, renamed, challenge, created_at, started_at, ended_at, hidden, root_id, refinement, version)
     values (s.run_id, s.created ->> 'userId', coalesce(s.status, 'pending'),
       coalesce(s.stage, 'draft'), s.answered, coalesce(s.missing_seats,
         case when s.created ? 'refines'
@@ -184,7 +209,7 @@ export const optimizationList = defineProjection<OptimizationEventType>({
       (s.created ->> 'price')::bigint,
       (s.closed ->> 'captured')::bigint,
       (s.closed ->> 'refunded')::bigint, (s.score #>> '{}')::integer,
-      s.decision_share, s.cost_micros,
+      s.decision_share, s.votes_for, s.votes_total, s.heading, s.best_seat, s.cost_micros,
       s.unpriced_calls, jsonb_array_length(s.created -> 'seats'),
       jsonb_array_length(jsonb_path_query_array(s.created, '$.seats[*] ? (@.simulated == true)')),
       s.title, s.renamed, s.created -> 'sealed' ->> 'challenge', s.created ->> 'createdAt',
@@ -211,6 +236,12 @@ export type RunRow = {
   agreement_score: number | null;
   /** 0–1: the weighted share of the option with most votes. */
   decision_share: number | null;
+  /** For the chosen option, else the most that any has; and in all, by heads. Null in v0.1. */
+  votes_for: number | null;
+  votes_total: number | null;
+  /** Of its result; the seat is the one whose answer stands for the option. */
+  heading: Heading | null;
+  best_seat: string | null;
   cost_micros: number | null;
   unpriced_calls: number;
   seats: number;
@@ -226,17 +257,26 @@ export type RunRow = {
   version: number;
 };
 
-/** `refinements`: how many it has. */
-export type RootRow = RunRow & { refinements: number };
+/**
+ * `refinements`: how many have started or wait to; `open_refinement`: the id of the one that has not
+ * ended.
+ */
+export type RootRow = RunRow & { refinements: number; open_refinement: string | null };
 
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
   price::float8, captured::float8, refunded::float8, agreement_score, decision_share,
-  cost_micros::float8, unpriced_calls, seats, simulated_seats, title, challenge, created_at, started_at,
-  ended_at, root_id, refinement, version::float8`;
+  votes_for, votes_total, heading, best_seat, cost_micros::float8, unpriced_calls, seats,
+  simulated_seats, title, challenge, created_at, started_at, ended_at, root_id, refinement, version::float8`;
+
+/** A refinement that was given up before it started is not shown, however many there are. */
+const shownRefinement = `(started_at is not null or status in ('pending', 'processing'))`;
 
 /** Of a row `listed`. */
-const refinementCount = `(select count(*)::integer from optimization_list one
-  where one.root_id = listed.run_id) as refinements`;
+const refinementColumns = `(select count(*)::integer from optimization_list
+  where root_id = listed.run_id and ${shownRefinement}) as refinements,
+  (select one.run_id from optimization_list one
+  where one.root_id = listed.run_id and one.status in ('pending', 'processing')
+  order by one.refinement desc limit 1) as open_refinement`;
 
 /** Filters a user's runs; null means no filter. */
 export type RunChoice = {
@@ -269,7 +309,7 @@ export async function readRunPage(
     `with listed as (
        select *, (count(*) over ())::integer as total from optimization_list
        where ${chosen} order by ${orders[sort]} offset $4 limit $5)
-     select ${rowColumns}, total, ${refinementCount} from listed order by ${orders[sort]}`,
+     select ${rowColumns}, total, ${refinementColumns} from listed order by ${orders[sort]}`,
     [userId, status, strategy, offset, limit],
   );
   const first = rows[0];
@@ -290,19 +330,23 @@ export async function newestRuns(
   const { rows } = await client.query<RootRow>(
     `with listed as (
        select * from optimization_list where ${chosen} order by ${orders.newest} limit $4)
-     select ${rowColumns}, ${refinementCount} from listed order by ${orders[sort]}`,
+     select ${rowColumns}, ${refinementColumns} from listed order by ${orders[sort]}`,
     [userId, status, strategy, most],
   );
   return rows;
 }
 
-/** A run and its refinements, the first one first; null for a run that does not exist. */
+/**
+ * A run and its refinements that have started or wait to, the first one first; null for a run that
+ * does not exist.
+ */
 export async function readChain(
   client: Queryable,
   rootId: string,
 ): Promise<{ root: RunRow; refinements: RunRow[] } | null> {
   const { rows } = await client.query<RunRow>(
-    `select ${rowColumns} from optimization_list where run_id = $1 or root_id = $1
+    `select ${rowColumns} from optimization_list
+     where run_id = $1 or (root_id = $1 and ${shownRefinement})
      order by refinement nulls first`,
     [rootId],
   );
@@ -310,10 +354,30 @@ export async function readChain(
   return root ? { root, refinements } : null;
 }
 
+/** The number of a run's newest refinement, which may never have started; 0 without any. */
+export async function lastRefinement(client: Queryable, rootId: string): Promise<number> {
+  const { rows } = await client.query<{ last: number | null }>(
+    'select max(refinement) as last from optimization_list where root_id = $1',
+    [rootId],
+  );
+  return rows[0]?.last ?? 0;
+}
+
 /** The owner's user id; null for a run that does not exist. */
 export async function ownerOfRun(client: Queryable, runId: string): Promise<string | null> {
   const { rows } = await client.query<{ user_id: string }>(
     'select user_id from optimization_list where run_id = $1',
+    [runId],
+  );
+  return rows[0]?.user_id ?? null;
+}
+
+/** The same, and null for a run that is hidden, or whose root is. */
+export async function ownerOfShownRun(client: Queryable, runId: string): Promise<string | null> {
+  const { rows } = await client.query<{ user_id: string }>(
+    `select user_id from optimization_list run
+     where run_id = $1 and not hidden and not exists (
+       select from optimization_list root where root.run_id = run.root_id and root.hidden)`,
     [runId],
   );
   return rows[0]?.user_id ?? null;

@@ -13,7 +13,7 @@ import { loadCatalogue } from './models/catalogue.ts';
 import { SettingsError, type Env } from './platform/process/env.ts';
 import { endProcess, nextStopRequest, settingsOrExit } from './platform/process/lifecycle.ts';
 import type { ReadyDetails } from './platform/process/lifecycle.ts';
-import { listen, stopListening } from './platform/process/listen.ts';
+import { freePort, listen, stopListening } from './platform/process/listen.ts';
 import { createLog, type Log } from './platform/process/log.ts';
 import {
   createSupervisor,
@@ -201,10 +201,7 @@ async function refuseTakenPort(env: Env): Promise<void> {
 }
 
 async function freeLoopbackUrl(): Promise<string> {
-  const probe = createServer();
-  const address = await listen(probe, { host: '127.0.0.1', port: 0 });
-  await stopListening(probe);
-  return address;
+  return `http://127.0.0.1:${await freePort()}`;
 }
 
 // --- messages ---

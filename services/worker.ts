@@ -148,8 +148,13 @@ await runProcess('worker', async (context) => {
   const payments = paymentsOf(core);
   const now = () => new Date(clock());
   const sweeps: Record<string, Sweep> = {
-    'sweep-runs': { sweep: async () => sweepRuns({ pool, bus, clock, log }) },
-    'sweep-hidden-runs': { every: 'hour', sweep: async () => sweepHidden({ pool, log }) },
+    'sweep-runs': {
+      sweep: async () => sweepRuns({ pool, bus, readState: core.readState, clock, log }),
+    },
+    'sweep-hidden-runs': {
+      every: 'hour',
+      sweep: async () => sweepHidden({ pool, readState: core.readState, log }),
+    },
     'sweep-erasures': { sweep: async () => sweepErasures(pool) },
     'purge-sessions': { sweep: async () => purgeSessions(pool, now()) },
     'purge-links': { sweep: async () => purgeLinks(pool, now()) },

@@ -108,7 +108,9 @@ test('every problem code is thrown somewhere, and the published description name
   const thrown = globSync('services/**/*.ts', {
     exclude: ['services/{cli,sandbox}/**', 'services/http/dev-pages.ts'],
   }).flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/new Problem\(\s*'([^']*)'/g)].map(([, code]) => code),
+    [...readFileSync(path, 'utf8').matchAll(/(?:new Problem|fileProblem)\(\s*'([^']*)'/g)].map(
+      ([, code]) => code,
+    ),
   );
   const used = new Set<string | undefined>([...thrown, ...Object.keys(identityProblems)]);
   const text = JSON.stringify(document);

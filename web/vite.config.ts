@@ -29,7 +29,7 @@ const pureSchemas: Plugin = {
   name: 'pure-schemas',
   enforce: 'pre',
   transform: {
-    filter: { id: /services\/\w+\/contract\.ts$/ },
+    filter: { id: /services\/\w+\/contract(?:\/\w+)?\.ts$/ },
     handler: (code) => code.replaceAll(/\bv\.(?!parse|safeParse)\w+\(/g, '/*#__PURE__*/ $&'),
   },
 };
@@ -104,14 +104,14 @@ export default defineConfig({
             { name: 'contracts', test: /services\/(credits|payments)\/contract/, priority: 2 },
             {
               name: 'figures',
-              test: /web\/src\/ui\/(text\/figures|feedback\/status)\.|platform\/numbers\.|react-router\/dist\/esm\/useLocation/,
+              test: /web\/src\/ui\/(text\/figures|feedback\/status)\.|platform\/numbers\.|refinement\/price\.|react-router\/dist\/esm\/useLocation/,
               priority: 2,
             },
             // After 'figures', from which it would take what writes numbers.
             // What every signed-in page needs of runs; 'runs' are the words for one.
             {
               name: 'run-facts',
-              test: /services\/optimizations\/((\w+-)?contract|check\/questions|reading\/view|run\/(slots|events|second-ballot))\./,
+              test: /services\/optimizations\/(contract\/\w+|check\/questions|reading\/view|run\/(slots|events|second-ballot))\./,
               priority: 2,
             },
             { name: 'runs', test: /services\/optimizations\//, priority: 2 },

@@ -1,3 +1,4 @@
+import { modelCost } from '#services/platform/numbers.ts';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -5,23 +6,20 @@ import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type * as v from 'valibot';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
-import { readChain } from '#projections/optimization-list.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
 import type { Answered } from '#services/optimizations/check/questions.ts';
-import {
-  checkOf,
-  CreateOptimizationRequest,
-  promptCharacters,
-  RefineRequest,
-} from '#services/optimizations/contract.ts';
-import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
+import { checkOf, CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
+import { promptCharacters } from '#services/models/seating/characters.ts';
+import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
+import type { CheckReply } from '#services/optimizations/contract/requests.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createCommand, estimate } from '#services/optimizations/create.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
-import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
+import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
@@ -87,10 +85,8 @@ const refine: CliCommand = {
       say('There is no run with this id');
       return 1;
     }
-    const { userId, refines } = state;
-    const rootId = refines?.root ?? runId;
-    const chain = await readChain(database.pool, rootId);
-    const id = refinementId(rootId, (chain?.refinements.length ?? 0) + 1);
+    const { userId } = state;
+    const id = await nextRefinementId(database.pool, runId, state);
     const person = await findUser(database.pool, userId);
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running: this command works on its own.');
@@ -289,7 +285,7 @@ function createScreen(): { show: (run: Optimization) => void } {
 }
 
 function modelLine(model: Optimization['models'][number]): string {
-  const cost = model.costCents === null ? '--' : `$${(model.costCents / 100).toFixed(3)}`;
+  const cost = modelCost(model.costCents === null ? null : model.costCents / 100, 'en-US');
   const mark = model.simulated ? ' (simulated)' : '';
   const reason = model.reason === null ? '' : `  ${model.reason}`;
   return `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${String(model.progress).padStart(3)} %  ${model.status.padEnd(10)} ${cost}${reason}`;
@@ -297,8 +293,7 @@ function modelLine(model: Optimization['models'][number]): string {
 
 function runLine(run: Optimization): string {
   const { step_details: details } = run.evolution;
-  const cost =
-    run.cost === null ? '--' : `${run.cost_is_minimum ? '≥ ' : ''}$${run.cost.toFixed(3)}`;
+  const cost = `${run.cost_is_minimum ? '≥ ' : ''}${modelCost(run.cost, 'en-US')}`;
   return `    ${details.padEnd(46)} ${String(run.progress).padStart(3)} %  ${cost}`;
 }
 

@@ -1,7 +1,7 @@
 import { creditEndpoints } from '#services/credits/contract.ts';
 import { identityEndpoints } from '#services/identity/contract.ts';
 import { liveEndpoints } from '#services/live/contract.ts';
-import { optimizationEndpoints } from '#services/optimizations/contract.ts';
+import { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 import { paymentEndpoints } from '#services/payments/contract.ts';
 import { platformEndpoints } from '#services/platform/contract.ts';
 import { recipeEndpoints } from '#services/recipes/contract.ts';

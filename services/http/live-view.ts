@@ -4,7 +4,7 @@ import { readStream } from '#db/streams.ts';
 import { readAsOfOneMoment } from '#db/reader.ts';
 import { readBalance } from '#projections/credit-account.ts';
 import { creditAnalytics } from '#projections/credit-analytics.ts';
-import { ownerOfRun } from '#projections/optimization-list.ts';
+import { ownerOfRun, ownerOfShownRun } from '#projections/optimization-list.ts';
 import { runUsage } from '#projections/run-usage.ts';
 import { creditFacts } from '#services/credits/facts.ts';
 import { createHub } from '#services/live/hub.ts';
@@ -17,7 +17,7 @@ import { startStaleHints } from '#services/live/stale.ts';
 import { startTextFeed } from '#services/live/text-feed.ts';
 import { runFacts } from '#services/optimizations/reading/facts.ts';
 import { listRuns } from '#services/optimizations/reading/list.ts';
-import { withChain } from '#services/optimizations/refinement/ground.ts';
+import { withRefinements } from '#services/optimizations/refinement/facts.ts';
 import { createReadRun, withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { withTicks } from '#services/optimizations/reading/next-steps.ts';
@@ -109,7 +109,7 @@ export async function openLiveView(
     ),
     drainedWithinMs: liveLimits.drainedWithinMs,
     clock,
-    ownerOf: async (runId) => ownerOfRun(pool, runId),
+    ownerOf: async (runId) => ownerOfShownRun(pool, runId),
     async snapshot(userId, watching) {
       const { cursor, view, ...lists } = await readAsOfOneMoment(
         pool,
@@ -118,7 +118,7 @@ export async function openLiveView(
       );
       if (view === null) return { cursor, snapshot: lists };
       // A provider is asked for its models, which must not hold the transaction open.
-      const run = await withChain({ pool, registry, sealer }, userId, view);
+      const run = await withRefinements({ pool, registry, sealer }, userId, view);
       return {
         cursor,
         snapshot: { ...lists, run: await withTicks(pool, describeRun(run, clock())) },

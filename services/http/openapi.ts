@@ -6,7 +6,12 @@ import * as identityContract from '#services/identity/contract.ts';
 import { linkKinds } from '#services/identity/contract.ts';
 import { cookieName } from '#services/identity/sessions/cookie.ts';
 import * as liveContract from '#services/live/contract.ts';
-import * as optimizationContract from '#services/optimizations/contract.ts';
+import * as panelContract from '#services/optimizations/contract/panel.ts';
+import * as refinementContract from '#services/optimizations/contract/refinement.ts';
+import * as requestContract from '#services/optimizations/contract/requests.ts';
+import * as resultContract from '#services/optimizations/contract/result.ts';
+import * as runContract from '#services/optimizations/contract/run.ts';
+import * as summaryContract from '#services/optimizations/contract/summary.ts';
 import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
 import type { Access, Endpoint, Wire } from '#services/platform/contract.ts';
@@ -378,7 +383,12 @@ const named: Readonly<Record<string, Schema>> = Object.fromEntries(
     platformContract,
     creditContract,
     paymentContract,
-    optimizationContract,
+    panelContract,
+    refinementContract,
+    requestContract,
+    resultContract,
+    runContract,
+    summaryContract,
     identityContract,
     liveContract,
   ].flatMap((contract) =>

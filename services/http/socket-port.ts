@@ -6,10 +6,8 @@ import { callerHeader, createEntrance } from '#services/live/socket/entrance.ts'
 import { openSockets } from '#services/live/socket/socketio.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
-import { withTicks } from '#services/optimizations/reading/next-steps.ts';
 import { cancelRun } from '#services/optimizations/commands.ts';
-import { withChain } from '#services/optimizations/refinement/ground.ts';
-import { withProgress } from '#services/optimizations/reading/read-run.ts';
+import { readDetail } from '#services/optimizations/detail.ts';
 import { originsOf } from '#services/platform/http/cors.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import type { OtherProtocol } from '#services/platform/process/listen.ts';
@@ -32,19 +30,12 @@ export function createSocketPort(
     rateLimits: RateLimits;
   },
 ): SocketPort {
-  const { pool, clock } = core;
+  const { clock } = core;
   const sockets = openSockets({
     ...given,
     authenticate: authenticator({ ...core, tokens: given.tokens }),
     origins: originsOf({ ...env, isLocal: env.mode === 'local' }),
-    async readRun(runId) {
-      const run = await core.readRun(runId);
-      if (run === null || run.view.hidden) return null;
-      const view = await withProgress(pool, run.view);
-      if (run.state.stage === 'none') return null;
-      const shown = await withChain(core, run.state.userId, view);
-      return withTicks(pool, describeRun(shown, clock()));
-    },
+    readRun: async (runId) => readDetail(core, runId),
     whileScored: (run) => describeRun({ ...run.council, stage: 'scoring' }, clock()),
     cancelRun: async (runId) => cancelRun(core, runId),
     // A polling client must reach the same process each time, which one shared port cannot ensure.

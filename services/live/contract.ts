@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { creditEventTypes } from '#services/credits/account/movements.ts';
 import { Balance } from '#services/credits/contract.ts';
-import { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
+import { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { IdText, Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 

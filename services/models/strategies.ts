@@ -64,8 +64,6 @@ export const strategy = v.strictObject({
     v.strictTuple([modelUse, modelUse]),
   ]),
   biasDetection: v.boolean(),
-  /** What the bias panel measures, in words. */
-  biasLabel: v.string(),
   parallelExecution: v.boolean(),
   typicalSeconds: v.pipe(v.number(), v.integer(), v.minValue(1)),
   /** A stage closes with answers of at least so many families. */
@@ -87,8 +85,6 @@ export const strategy = v.strictObject({
     }),
     { seats: false, price: false },
   ),
-  /** Parts of the strategy's design that this version leaves out, as a person reads them. */
-  notInThisVersion: v.array(v.string()),
 });
 
 export type Strategy = v.InferOutput<typeof strategy>;

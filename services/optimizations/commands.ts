@@ -48,17 +48,20 @@ export async function issue(
   patience: Patience = 'job',
 ): Promise<CommandOutcome<RunState, OptimizationEvent>> {
   const commandId = uuidV5(runId, ...idParts);
+  // The clock in the command differs between tries, so the id alone identifies the command.
+  return executeOn(bus, runId, { command, commandId, fingerprint: commandId, actor }, patience);
+}
+
+/** One command of a run; `actor` is a person, or the system. */
+export async function executeOn(
+  bus: CommandBus,
+  runId: string,
+  asked: { command: OptimizationCommand; commandId: string; fingerprint: string; actor: string },
+  patience: Patience,
+): Promise<CommandOutcome<RunState, OptimizationEvent>> {
   return bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
     optimization,
-    {
-      streamId: streamOf(runId),
-      command,
-      commandId,
-      // The clock in the command differs between tries, so the id alone identifies the command.
-      fingerprint: commandId,
-      actor,
-      correlationId: runId,
-    },
+    { ...asked, streamId: streamOf(runId), correlationId: runId },
     patience,
   );
 }
@@ -88,7 +91,7 @@ export async function processRun(
     );
   const asked = await priceOfRun(dependencies, userId, state.price);
   if (asked instanceof Problem) throw asked;
-  await refuseLongWait(dependencies.pool, state);
+  await refuseLongWait(dependencies.pool, state.schedule);
   if (state.price > 0) await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
   await startRun(dependencies, runId, state, 'http');
 }
@@ -108,7 +111,7 @@ export async function startRun(
     everyModel({ ...state, seats: askedSeats(state) }).every(
       ({ provider, simulated }) => dependencies.registry.provider(provider, simulated) !== null,
     );
-  const waitMs = await readWait(dependencies.pool, state);
+  const waitMs = 'schedule' in state ? await readWait(dependencies.pool, state.schedule) : 0;
   const start = { type: 'Start', now: isoNow(dependencies), seatable, waitMs } as const;
   const after = await issue(dependencies, runId, start, ['start'], patience);
   return after.state;
@@ -181,6 +184,31 @@ const dayMs = 86_400_000;
 export async function cancelRun(dependencies: CommandDependencies, runId: string): Promise<void> {
   const now = isoNow(dependencies);
   await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel'], 'http');
+}
+
+/** Ends a draft that its person did not cancel; nothing happens to a run that has started. */
+export async function discardDraft(
+  dependencies: CommandDependencies,
+  runId: string,
+): Promise<void> {
+  const now = isoNow(dependencies);
+  await issue(dependencies, runId, { type: 'Discard', now }, ['discard'], 'http');
+}
+
+/** Cancels a run if that is still possible; false while its recommendation is being written. */
+export async function cancelIfOpen(
+  { bus, clock }: CommandDependencies,
+  runId: string,
+  patience: Patience = 'job',
+): Promise<boolean> {
+  try {
+    await issue({ bus }, runId, { type: 'Cancel', now: isoNow({ clock }) }, ['cancel'], patience);
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'concluded') return true;
+    if (error instanceof Problem && error.code === 'finishing') return false;
+    throw error;
+  }
 }
 
 /** The run's settlement on the credits stream, then the ledger's figures on the run's. */

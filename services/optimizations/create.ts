@@ -13,13 +13,13 @@ import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { simulatedRunSeed } from '#services/platform/seeded.ts';
 import { nearestCase } from '#services/sandbox/models/cases.ts';
+import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import type {
-  CreateOptimizationRequest,
   Estimate,
   EstimateRequest,
   Strategy as StrategyReply,
-} from './contract.ts';
-import { promptCharacters } from './contract.ts';
+} from '#services/optimizations/contract/panel.ts';
+import { promptCharacters } from '#services/models/seating/characters.ts';
 import { describePanel, independenceOf, panelsOf, versionOf } from './panel.ts';
 import type { Panel, PanelDependencies } from './panel.ts';
 import type { CouncilModel, Schedule, Seat } from './run/events.ts';
@@ -60,7 +60,6 @@ export async function describeStrategies(
       recommended: strategy.recommended,
       credits: strategy.credits,
       ...facts,
-      not_in_this_version: [...strategy.notInThisVersion],
     };
   });
 }
@@ -113,10 +112,7 @@ export async function createCommand(
   const { catalogue, sandboxSeed } = dependencies;
   const strategy = knownStrategy(catalogue, request.strategy);
   const { challenge, context, objectives, constraints, files } = request;
-  const written: Written = {
-    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
-    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
-  };
+  const written = writtenOf(request);
   const panelOf = await panelsOf(dependencies);
   const panel = panelOf({
     strategy,
@@ -180,6 +176,23 @@ export async function createCommand(
   };
 }
 
+/** How long a question and its files are. */
+export function writtenOf({
+  challenge,
+  context,
+  objectives,
+  constraints,
+  files,
+}: Pick<
+  CreateOptimizationRequest,
+  'challenge' | 'context' | 'objectives' | 'constraints' | 'files'
+>): Written {
+  return {
+    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
+    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
+  };
+}
+
 function caseFor({ challenge_type: type, challenge, context }: CreateOptimizationRequest): string {
   return nearestCase({ type, challenge, context }).case.case;
 }
@@ -195,7 +208,7 @@ function titleOf(challenge: string): string {
 }
 
 const titleCharacters = 80;
-const priceHoldsMs = 86_400_000;
+export const priceHoldsMs = 86_400_000;
 
 export function knownStrategy({ strategyOf }: Catalogue, id: string): Strategy {
   const found = strategyOf(id);

@@ -1,9 +1,12 @@
+import { moneyWords } from './reading/words/money.ts';
 import { describeResult } from './reading/describe-result.ts';
-import { statusOf } from './reading/describe.ts';
-import { headingWords } from './reading/result-words.ts';
+import { creditsOf, statusOf } from './reading/describe.ts';
+import { headingWords } from './reading/words/result.ts';
 import { questionOfCase, simulatedNotice, simulatedPartOf } from './reading/simulated.ts';
 import type { SimulatedPart } from './reading/simulated.ts';
 import type { RunView } from './reading/view.ts';
+import { isOpenStatus } from '#services/optimizations/contract/summary.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** The facts in the email about an ended run. */
@@ -11,27 +14,25 @@ export type FinishedRun = {
   runId: string;
   title: string;
   status: 'completed' | 'failed' | 'cancelled';
-  charged: number;
-  returned: number;
+  credits: OptimizationSummary['credits'];
   /** The heading of its result, in words; null without a result. */
   heading: string | null;
   simulated: SimulatedPart;
 };
 
-/** Null while the run continues, and once it was deleted or its texts were erased. */
+/** Null while the run continues, once it was deleted or erased, and where its start was refused. */
 export function finishedRun(view: RunView): FinishedRun | null {
   const status = statusOf(view);
-  if (status === 'pending' || status === 'processing' || !view.settled) return null;
+  if (isOpenStatus(status) || !view.settled) return null;
   if (view.title === null || view.hidden) return null;
-  const { captured, refunded } = view.settled;
+  if (view.conclusion?.reason === 'refused') return null;
   // Its heading is counted from the votes: no text of the result is opened for an email.
   const result = describeResult(view);
   return {
     runId: view.id,
     title: withoutAddresses(view.title),
     status,
-    charged: captured - refunded,
-    returned: refunded,
+    credits: creditsOf(view),
     heading: result === null ? null : headingWords(result),
     simulated: simulatedPartOf(view),
   };
@@ -48,7 +49,7 @@ export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent
     subject: `${subject}: ${run.title}`,
     paragraphs: [
       `“${run.title}” ${sentence}${run.heading === null ? '' : ` ${run.heading}.`}`,
-      creditSentence(run),
+      moneyWords(run.credits, 'en-US'),
       ...simulatedSentences(run),
     ],
     action: { label, url: `${publicUrl}/optimizations/${run.runId}` },
@@ -76,25 +77,10 @@ const words = {
   },
 } as const satisfies Record<FinishedRun['status'], unknown>;
 
-function creditSentence({ charged, returned }: FinishedRun): string {
-  if (charged === 0 && returned === 0) return 'Nothing was charged.';
-  if (charged === 0) return `Nothing was charged: ${were(returned)} returned.`;
-  if (returned === 0) return `${sentenceStart(were(charged))} charged.`;
-  return `${charged.toLocaleString('en-US')} of ${were(charged + returned)} charged, and ${returned.toLocaleString('en-US')} came back.`;
-}
-
 function simulatedSentences({ simulated }: FinishedRun): string[] {
   const question = questionOfCase(simulated);
   return [
     simulatedNotice(simulated) ?? '',
     question === null ? '' : `The question of the case: “${question}”`,
   ].filter((sentence) => sentence !== '');
-}
-
-function were(credits: number): string {
-  return credits === 1 ? '1 credit was' : `${credits.toLocaleString('en-US')} credits were`;
-}
-
-function sentenceStart(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -6,6 +6,7 @@ import { hours, lanesOf, measuredSeconds, waitMs } from '#services/models/waitin
 import type { Endpoint, Lanes } from '#services/models/waiting.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { callsLeft } from './run/lanes.ts';
+import type { Schedule } from './run/events.ts';
 import type { RunState } from './run/state.ts';
 
 /** What the database says of lanes: how long calls took there, and which runs have them. */
@@ -94,8 +95,7 @@ export function waitBehind(lanes: Lanes, underWay: readonly RunState[]): number 
 }
 
 /** Milliseconds that the runs under way may still have the lanes of a run that begins now. */
-export async function readWait(pool: pg.Pool, state: RunState): Promise<number> {
-  const lanes = 'schedule' in state ? state.schedule.lanes : undefined;
+export async function readWait(pool: pg.Pool, { lanes }: Pick<Schedule, 'lanes'>): Promise<number> {
   if (lanes === undefined) return 0;
   const { rows } = await pool.query<{ state: RunState }>(
     `select snapshot.state from optimization_list run
@@ -122,10 +122,9 @@ export async function isLaneTaken(pool: pg.Pool, provider: string): Promise<bool
 }
 
 /** @throws Problem 503 `busy` when runs that began before would keep this one waiting too long */
-export async function refuseLongWait(pool: pg.Pool, state: RunState): Promise<void> {
-  if (!('schedule' in state)) return;
-  const behindMs = await readWait(pool, state);
-  const overMs = behindMs + state.schedule.deadlinesMs.run - longestRunMs;
+export async function refuseLongWait(pool: pg.Pool, schedule: Schedule): Promise<void> {
+  const behindMs = await readWait(pool, schedule);
+  const overMs = behindMs + schedule.deadlinesMs.run - longestRunMs;
   if (behindMs > 0 && overMs > 0)
     throw new Problem(
       'busy',

@@ -1,6 +1,5 @@
 import { openRunsOf, shownRunsOf } from '#projections/optimization-list.ts';
-import { Problem } from '#services/platform/problem.ts';
-import { isoNow, issue, settleRun } from './commands.ts';
+import { cancelIfOpen, isoNow, issue, settleRun } from './commands.ts';
 import type { OptimizationDependencies } from './tasks.ts';
 
 /**
@@ -21,23 +20,9 @@ export async function endRunsOf(
   userId: string,
 ): Promise<boolean> {
   for (const runId of await openRunsOf(dependencies.pool, userId)) {
-    if (await isConcluded(dependencies, runId)) await settleRun(dependencies, runId);
+    if (await cancelIfOpen(dependencies, runId)) await settleRun(dependencies, runId);
   }
   return (await openRunsOf(dependencies.pool, userId)).length === 0;
-}
-
-/** Cancels a run; false when the caller has to wait for its end. */
-async function isConcluded(dependencies: LeavingDependencies, runId: string): Promise<boolean> {
-  const now = isoNow(dependencies);
-  try {
-    await issue(dependencies, runId, { type: 'Cancel', now }, ['cancel']);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    if (error.code === 'concluded') return true;
-    if (error.code === 'finishing') return false;
-    throw error;
-  }
 }
 
 /** Hides every run from the lists, by the same event as when the user hides one. */

@@ -13,7 +13,7 @@ import { cardSentence, independenceSentence } from '#services/models/seating/wor
 import type { Strategy } from '#services/models/strategies.ts';
 import { waitingFor } from '#services/models/waiting.ts';
 import type { Deadlines, Lanes } from '#services/models/waiting.ts';
-import type { PanelFacts } from './contract.ts';
+import type { PanelFacts } from '#services/optimizations/contract/panel.ts';
 import type { ReadDurations } from './durations.ts';
 import type { ReadLanes } from './lanes.ts';
 import { callsByStage } from './run/lanes.ts';
@@ -177,6 +177,7 @@ export function describePanel(panel: Panel, catalogue: Catalogue): PanelFacts {
   return {
     seats,
     typical_seconds: panel.typicalSeconds,
+    at_most_seconds: Math.ceil(panel.deadlines.runMs / 1000),
     duration: panel.duration,
     available: unavailable === null,
     unavailable: unavailable?.reason ?? null,

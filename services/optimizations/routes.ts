@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
 import { readChain } from '#projections/optimization-list.ts';
+import type { RunRow } from '#projections/optimization-list.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -10,29 +12,34 @@ import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';
-import { cancelRun, creditRefusal, isoNow, processRun } from './commands.ts';
-import { optimizationEndpoints, promptCharacters } from './contract.ts';
-import type { CheckRequest, Optimization } from './contract.ts';
-import { refinementId, refineRun } from './refinement/begin.ts';
+import {
+  cancelIfOpen,
+  cancelRun,
+  creditRefusal,
+  executeOn,
+  isoNow,
+  processRun,
+} from './commands.ts';
+import { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { nextRefinementId, refineRun } from './refinement/begin.ts';
 import type { RefineDependencies } from './refinement/begin.ts';
-import { withChain } from './refinement/ground.ts';
-import { cheapestPrice, createCommand, describeStrategies, estimate } from './create.ts';
+import { openRefinement } from './refinement/offer.ts';
+import { cheapestPrice, createCommand, describeStrategies, estimate, writtenOf } from './create.ts';
 import type { CreateDependencies } from './create.ts';
 import type { FileReader } from './files/reader.ts';
 import { readUpload } from './files/upload.ts';
+import { readDetail } from './detail.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
-import { draftsAlone, tick, withTicks } from './reading/next-steps.ts';
-import { withProgress } from './reading/read-run.ts';
+import { draftsAlone, tick } from './reading/next-steps.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { titleAlone } from './reading/view.ts';
 import { keyOf } from './run/key.ts';
 import { streamOf } from './run/events.ts';
-import type { OptimizationEvent } from './run/events.ts';
-import { optimization } from './run/optimization.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { initialState } from './run/state.ts';
-import type { Known, RunState } from './run/state.ts';
+import type { Known } from './run/state.ts';
 import { usageHandlers } from './usage.ts';
 import type { UsageDependencies } from './usage.ts';
 
@@ -65,13 +72,14 @@ export function optimizationRoutes(
       }),
       'POST /optimizations/files': async ({ context, userId }) => {
         await rateLimits.take('files', userId, { userId });
-        return readUpload(context, dependencies.files);
+        return readUpload(context, userId, dependencies.files);
       },
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),
       }),
       'POST /optimizations/check': async ({ userId, body }) => {
-        const cheapest = await cheapestFor(dependencies, body);
+        const allowSimulated = body.allow_simulated ?? false;
+        const cheapest = await cheapestPrice(dependencies, { ...writtenOf(body), allowSimulated });
         // Without a strategy that could answer, a check is of no use.
         if (cheapest === null) return skippedCheck;
         const refusal = await creditRefusal(dependencies, userId, cheapest);
@@ -92,18 +100,8 @@ export function optimizationRoutes(
             await rateLimits.take('drafts', userId, { userId });
             const draft = { runId, userId, now: clock() };
             const command = await createCommand(dependencies, sealer, draft, body);
-            await dependencies.bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
-              optimization,
-              {
-                streamId: streamOf(runId),
-                command,
-                commandId,
-                fingerprint,
-                actor: userId,
-                correlationId: runId,
-              },
-              'http',
-            );
+            const asked = { command, commandId, fingerprint, actor: userId };
+            await executeOn(dependencies.bus, runId, asked, 'http');
             if (body.recipe_id !== undefined)
               await dependencies.recordRecipeUse({ recipeId: body.recipe_id, runId, userId });
             return detail(dependencies, runId);
@@ -112,9 +110,7 @@ export function optimizationRoutes(
       },
       'GET /optimizations/{id}': async ({ userId, path }) => {
         await ownRun(dependencies, userId, path.id);
-        const { view } = await openRun(dependencies, path.id);
-        const shown = await withChain(dependencies, userId, await withProgress(pool, view));
-        return withTicks(pool, describeRun(shown, clock()));
+        return detail(dependencies, path.id);
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);
@@ -145,18 +141,20 @@ export function optimizationRoutes(
             await takeTurn(userId);
             if (state.hiddenAt === null) await refuseDeletion(dependencies, runId, state);
             await ask(dependencies, userId, runId, { type: 'Hide', now: isoNow(dependencies) });
+            await cancelOpenRefinement(dependencies, runId);
             return { id: runId, deleted: true };
           },
         };
       },
       'POST /optimizations/{id}/restore': async ({ userId, path }) => {
-        await ownRun(dependencies, userId, path.id, 'hidden too');
+        const state = await ownRun(dependencies, userId, path.id, 'hidden too');
         const runId = path.id;
         return {
           newResourceId: () => runId,
           texts,
           work: async () => {
             await takeTurn(userId);
+            refusePart(state, 'restored');
             await ask(dependencies, userId, runId, { type: 'Restore', now: isoNow(dependencies) });
             return detail(dependencies, runId);
           },
@@ -189,12 +187,10 @@ export function optimizationRoutes(
         };
       },
       'POST /optimizations/{id}/refine': async ({ userId, path, body, context }) => {
-        const { refines } = await ownRun(dependencies, userId, path.id);
-        const rootId = refines?.root ?? path.id;
-        const chain = await readChain(pool, rootId);
-        const number = (chain?.refinements.length ?? 0) + 1;
+        const state = await ownRun(dependencies, userId, path.id);
+        const nextId = await nextRefinementId(pool, path.id, state);
         return {
-          newResourceId: () => refinementId(rootId, number),
+          newResourceId: () => nextId,
           remake: async (id) => detail(dependencies, id),
           work: async ({ resourceId: id, ...attempt }) => {
             await rateLimits.take('runs', userId, { userId });
@@ -227,19 +223,6 @@ export function optimizationRoutes(
   );
 }
 
-/** The price of the cheapest strategy that could answer the question; null for none. */
-async function cheapestFor(
-  dependencies: OptimizationRouteDependencies,
-  { allow_simulated: allowSimulated, ...asked }: CheckRequest,
-): Promise<number | null> {
-  const { challenge, context, objectives, constraints, files } = asked;
-  return cheapestPrice(dependencies, {
-    challengeCharacters: promptCharacters(challenge, context, ...objectives, ...constraints),
-    filesCharacters: promptCharacters(...files.map(({ text }) => text)),
-    allowSimulated: allowSimulated ?? false,
-  });
-}
-
 /**
  * An idempotent command: a hidden run is not hidden again. Each has a new id, because a run may be
  * hidden, restored and hidden once more.
@@ -251,18 +234,8 @@ async function ask(
   command: OptimizationCommand,
 ): Promise<void> {
   const commandId = randomUUID();
-  await bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
-    optimization,
-    {
-      streamId: streamOf(runId),
-      command,
-      commandId,
-      fingerprint: commandId,
-      actor: userId,
-      correlationId: runId,
-    },
-    'http',
-  );
+  const asked = { command, commandId, fingerprint: commandId, actor: userId };
+  await executeOn(bus, runId, asked, 'http');
 }
 
 async function sealedTitle(
@@ -294,35 +267,48 @@ async function ownRun(
   return state;
 }
 
+/** @throws Problem 409 `part-of-run` for a refinement */
+function refusePart({ refines }: Known, what: 'deleted' | 'restored'): void {
+  if (refines)
+    throw new Problem(
+      'part-of-run',
+      `A refinement is ${what} together with the run that it refines.`,
+    );
+}
+
 /** @throws Problem 409 `part-of-run`, or `running` for a run with a refinement in progress */
 async function refuseDeletion(
   { pool }: Pick<OptimizationRouteDependencies, 'pool'>,
   runId: string,
-  { refines }: Known,
+  state: Known,
 ): Promise<void> {
-  if (refines)
-    throw new Problem(
-      'part-of-run',
-      'A refinement is deleted together with the run that it refines.',
-    );
-  const chain = await readChain(pool, runId);
-  if (chain?.refinements.some(({ status }) => status === 'pending' || status === 'processing'))
+  refusePart(state, 'deleted');
+  if (await readOpenRefinement(pool, runId))
     throw new Problem('running', 'A refinement of this run has not ended; cancel it first.');
+}
+
+/** One may have begun while its root was being deleted. */
+async function cancelOpenRefinement(
+  dependencies: Pick<OptimizationRouteDependencies, 'pool' | 'bus' | 'clock'>,
+  rootId: string,
+): Promise<void> {
+  const found = await readOpenRefinement(dependencies.pool, rootId);
+  if (found) await cancelIfOpen(dependencies, found.run_id, 'http');
+}
+
+async function readOpenRefinement(pool: pg.Pool, rootId: string): Promise<RunRow | undefined> {
+  return openRefinement((await readChain(pool, rootId))?.refinements ?? []);
 }
 
 const noSuchRun = () => notFound('Failed to get optimization');
 
 async function detail(
-  dependencies: Pick<
-    OptimizationRouteDependencies,
-    'readRun' | 'clock' | 'pool' | 'registry' | 'sealer'
-  >,
+  dependencies: OptimizationRouteDependencies,
   runId: string,
 ): Promise<Optimization> {
-  const { state, view } = await openRun(dependencies, runId);
-  if (state.stage === 'none') throw noSuchRun();
-  const shown = await withChain(dependencies, state.userId, view);
-  return withTicks(dependencies.pool, describeRun(shown, dependencies.clock()));
+  const run = await readDetail(dependencies, runId);
+  if (run === null) throw noSuchRun();
+  return run;
 }
 
 async function openRun(

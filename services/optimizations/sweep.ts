@@ -1,12 +1,10 @@
 import type pg from 'pg';
 import { runsUnderway } from '#projections/optimization-list.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import type { RunState } from './run/state.ts';
 import { forgetJob, owedJobs } from './run/reactions.ts';
-import { cancelRun, issue } from './commands.ts';
+import { discardDraft, issue } from './commands.ts';
 import { addJob } from './tasks.ts';
 import type { OptimizationDependencies } from './tasks.ts';
-import { streamOf } from './run/events.ts';
 
 /**
  * Sweeps runs whose jobs have gone missing: a job that failed for good, or a queue that was restored
@@ -14,9 +12,7 @@ import { streamOf } from './run/events.ts';
  * owes, under the same keys. A refinement that never started is cancelled: one call creates and starts
  * it, so its process died between the two, and a draft would keep the next refinement waiting.
  */
-export async function sweepRuns(
-  dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'> & { log: Log },
-): Promise<number> {
+export async function sweepRuns(dependencies: NudgeDependencies & { log: Log }): Promise<number> {
   const { pool, clock, log } = dependencies;
   const before = new Date(clock() - settledInMs).toISOString();
   const runs = await runsUnderway(pool, before);
@@ -41,8 +37,9 @@ const forgottenTextSeconds = 900;
  */
 export async function sweepHidden({
   pool,
+  readState,
   log,
-}: Pick<OptimizationDependencies, 'pool' | 'log'>): Promise<number> {
+}: Pick<OptimizationDependencies, 'pool' | 'readState' | 'log'>): Promise<number> {
   let added = 0;
   for (let after: string | null = ''; after !== null;) {
     const { rows }: { rows: { run_id: string }[] } = await pool.query(
@@ -54,9 +51,9 @@ export async function sweepHidden({
       [after, hiddenAtOnce],
     );
     for (const { run_id: runId } of rows) {
-      const state = await snapshotOf(pool, runId);
-      // Restored since, or never seen by the store; either owes nothing.
-      if (!state || !('hiddenAt' in state) || state.hiddenAt === null) continue;
+      const state = await readState(runId);
+      // One that was restored since owes nothing.
+      if (!('hiddenAt' in state) || state.hiddenAt === null) continue;
       await addJob(pool, forgetJob(runId, state.hiddenAt));
       added += 1;
     }
@@ -68,15 +65,13 @@ export async function sweepHidden({
 
 const hiddenAtOnce = 1_000;
 
-async function nudge(
-  dependencies: Pick<OptimizationDependencies, 'pool' | 'bus' | 'clock'>,
-  runId: string,
-): Promise<number> {
-  const { pool, clock } = dependencies;
-  const state = await snapshotOf(pool, runId);
-  if (!state) return 0;
+type NudgeDependencies = Pick<OptimizationDependencies, 'pool' | 'bus' | 'readState' | 'clock'>;
+
+async function nudge(dependencies: NudgeDependencies, runId: string): Promise<number> {
+  const { pool, readState, clock } = dependencies;
+  const state = await readState(runId);
   if (state.stage === 'draft' && state.refines !== undefined) {
-    await cancelRun(dependencies, runId);
+    await discardDraft(dependencies, runId);
     return 0;
   }
   const missing = await withoutJob(pool, owedJobs(runId, state));
@@ -88,14 +83,6 @@ async function nudge(
   const again = missing.filter((job) => owed.has(job.key));
   for (const job of again) await addJob(pool, job);
   return again.length;
-}
-
-async function snapshotOf(pool: pg.Pool, runId: string): Promise<RunState | null> {
-  const { rows } = await pool.query<{ state: RunState }>(
-    'select state from stream_snapshot where stream_id = $1',
-    [streamOf(runId)],
-  );
-  return rows[0]?.state ?? null;
 }
 
 /** A job that has used up its attempts counts as missing. */

@@ -5,7 +5,8 @@ import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
-import type { DashboardStats, optimizationEndpoints, Usage } from './contract.ts';
+import type { DashboardStats, Usage } from '#services/optimizations/contract/panel.ts';
+import type { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 
 export type UsageDependencies = {
   pool: pg.Pool;

@@ -1,10 +1,6 @@
 import * as v from 'valibot';
-import {
-  ChallengeType,
-  optimizationLimits,
-  Rows,
-  StrategyId,
-} from '#services/optimizations/contract.ts';
+import { ChallengeType, StrategyId } from '#services/optimizations/contract/summary.ts';
+import { optimizationLimits, Rows } from '#services/optimizations/contract/requests.ts';
 import { Pagination, Time, visible, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 

@@ -81,7 +81,8 @@ function studyOf(scenario: Scenario, panels: number): Study {
       `${signed(over)}\u00A0±\u00A0${rounded((200 * Math.sqrt(differing)) / panels)}`,
       promiseOf(promises),
       rounded(clear),
-      clear === 0 ? '–' : rounded((100 * clearAndBest) / clear),
+      // Of what rounds to nothing there is no share to speak of.
+      Number(rounded(clear)) === 0 ? '–' : rounded((100 * clearAndBest) / clear),
     ],
     missed,
   };

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { projections } from '#projections/index.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { ledgerOf } from '#tests/credits/ledger.ts';

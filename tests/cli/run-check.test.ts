@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { completeRequest } from '#services/cli/run.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import type { CheckReply, CreateOptimizationRequest } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import type {
+  CheckReply,
+  CreateOptimizationRequest,
+} from '#services/optimizations/contract/requests.ts';
 import { Problem } from '#services/platform/problem.ts';
 
 const request: CreateOptimizationRequest = {

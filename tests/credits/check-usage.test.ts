@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { creditAccount } from '#services/credits/account/account.ts';
 import type { CreditCommand } from '#services/credits/account/account.ts';
 import type { CheckUsageReply } from '#services/credits/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { createTestApp } from '#tests/support/app.ts';

@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { identityProblems } from '#services/identity/refusals.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { linkIn } from '#tests/support/mail.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   type Application,
   eventually,
-  freePort,
   ownerUrlOf,
   startApplication,
   temporaryFolder,

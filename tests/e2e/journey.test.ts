@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testPassword } from '#tests/support/password.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   commandLine,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
@@ -72,10 +72,10 @@ describe('the main job', () => {
       mimeType: 'text/csv',
       buffer: Buffer.from('Plan,Customers\nMonthly,100\nYearly,100'),
     });
-    await page
-      .getByRole('list', { name: 'Files' })
-      .getByRole('button', { name: /^Show text/ })
-      .waitFor();
+    await page.getByRole('button', { name: 'Show text of customers.csv' }).click();
+    expect(await page.getByLabel('Text of customers.csv', { exact: true }).inputValue()).toBe(
+      'Plan,Customers\nMonthly,100\nYearly,100',
+    );
     await page.getByRole('radio', { name: /^Balanced/ }).check();
     await page.getByRole('button', { name: 'Start Optimization' }).click();
     await page.getByText('3 facts would help the models', { exact: true }).waitFor();

@@ -9,13 +9,13 @@ import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { taxOf } from '#services/sandbox/stripe/objects/tax.ts';
 import { linkIn } from '#tests/support/mail.ts';
 import { testPassword } from '#tests/support/password.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   type Application,
   type Client,
   commandLine,
   createClient,
   eventually,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
@@ -235,7 +235,7 @@ async function refund(payer: Payer, row: Locator, bought: Package, unused: numbe
   await row.getByRole('button', { name: `Refund unused credits of ${bought.name}` }).click();
   const dialog = page.getByRole('dialog', { name: 'Refund unused credits?' });
   await dialog.getByText(`${inWords(unused)} for ${amount}`).waitFor();
-  await expect.poll(() => dialog.getByText('Your plan ends at once').count()).toBe(0);
+  await expect.poll(() => dialog.getByText('Your plan will end now').count()).toBe(0);
   await dialog.getByRole('button', { name: `Refund ${amount}` }).click();
   await row.getByText(`${amount} for ${inWords(unused)}.`).waitFor();
   await row.getByText('Refunded', { exact: true }).waitFor();
@@ -440,7 +440,7 @@ test(
     await refund(payer, row, pack, left);
     await badge(page, 0).waitFor();
     await badge(dashboard, 0).waitFor();
-    const history = page.getByRole('listitem').filter({ hasText: 'Refund of money' });
+    const history = page.getByRole('listitem').filter({ hasText: 'Money refunded' });
     await expect.poll(() => history.textContent()).toContain(`−${left}balance 0`);
     await expectSameDocument(page);
     await expectSameDocument(dashboard);

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { gzipSync } from 'node:zlib';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { Optimization } from '#services/optimizations/contract.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
 import { statementsOf } from '#services/optimizations/prompts/draft.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { occurredAt, openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { endpoints } from '#services/http/endpoints.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import type { Endpoint } from '#services/platform/contract.ts';
 import { parseInput } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';

@@ -5,7 +5,7 @@ import { startProjectionRunner } from '#projections/engine/run.ts';
 import type { CreditAnalytics, ModelCosts } from '#services/credits/contract.ts';
 import type { Profile } from '#services/identity/contract.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import type { DashboardStats, Usage } from '#services/optimizations/contract.ts';
+import type { DashboardStats, Usage } from '#services/optimizations/contract/panel.ts';
 import { percentageOf } from '#services/optimizations/usage.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestApp } from '#tests/support/app.ts';

@@ -31,7 +31,7 @@ export async function nowListeningTo(
 
 /** Connects, collects messages, and drops the connection when `enough` returns true. */
 export async function listenTo(app: Pick<TestApp, 'call'>, options: Listening): Promise<Heard[]> {
-  const { token, lastEventId, watching, enough, timeoutMs = 10_000 } = options;
+  const { token, lastEventId, watching, enough, timeoutMs = 60_000 } = options;
   const stop = new AbortController();
   const response = await app.call(
     `/stream${watching === undefined ? '' : `?optimization=${watching}`}`,

@@ -37,7 +37,7 @@ async function returned(
   lastEventId: string,
   at: Pick<Calls, 'call'> = app,
 ): Promise<string | undefined> {
-  const [first] = await listenTo(at, { token, lastEventId, enough: () => true, timeoutMs: 3000 });
+  const [first] = await listenTo(at, { token, lastEventId, enough: () => true });
   return first?.event;
 }
 

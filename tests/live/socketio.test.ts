@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import * as v from 'valibot';
 import { socketLimits } from '#services/live/socket/limits.ts';
-import { Evolution, Optimization, ProgressStep } from '#services/optimizations/contract.ts';
+import { Evolution, Optimization, ProgressStep } from '#services/optimizations/contract/run.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';

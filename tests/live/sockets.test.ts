@@ -9,7 +9,7 @@ import { encode } from '#services/live/hub.ts';
 import { createOpenStreams } from '#services/live/open-streams.ts';
 import { streamRoutes } from '#services/live/sse.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { clientAddress } from '#services/platform/http/client-address.ts';
 import { answerError, createRouter, requestLog } from '#services/platform/http/http.ts';
 import { newId } from '#services/platform/ids.ts';

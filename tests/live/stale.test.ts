@@ -5,7 +5,7 @@ import type { Listener } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import type { Runner } from '#projections/engine/run.ts';
-import type { Usage } from '#services/optimizations/contract.ts';
+import type { Usage } from '#services/optimizations/contract/panel.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';

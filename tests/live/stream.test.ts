@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uuidV5 } from '#services/platform/ids.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { applyPatch } from '#services/optimizations/reading/view.ts';
 import type { RunPatch, RunView } from '#services/optimizations/reading/view.ts';

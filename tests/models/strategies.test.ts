@@ -42,13 +42,6 @@ describe('the strategies', () => {
     },
   );
 
-  it('the strategies name what this version leaves out', () => {
-    const leftOut = strategies.filter((each) => each.notInThisVersion.length > 0);
-    expect(leftOut.map((each) => each.id)).toEqual(
-      expect.arrayContaining(['reasoning-focused', 'premium', 'ultra', 'comprehensive']),
-    );
-  });
-
   it('the strategies call only models that the catalogue lists', () => {
     const called = strategies.flatMap(modelsOf);
     expect(called.filter((id) => modelOf(id) === null)).toEqual([]);

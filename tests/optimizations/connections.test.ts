@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';

@@ -1,10 +1,10 @@
 import type { JobHelpers } from 'graphile-worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { finishedEmail } from '#services/optimizations/finished-email.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { issue } from '#services/optimizations/commands.ts';
+import { discardDraft, issue } from '#services/optimizations/commands.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { createTestApp } from '#tests/support/app.ts';
@@ -98,12 +98,15 @@ describe('the end of a run', () => {
     }
   });
 
-  test('no email is sent before the run has ended', async () => {
+  test('no email is sent before the run has ended, or about one that was never started', async () => {
     const person = await personWith(true);
     const { id } = await app.data<Optimization>('/optimizations', {
       token: person.token,
       body: { challenge: 'Lease or buy?', strategy: 'balanced' },
     });
+    await work('notify-run', id);
+    await discardDraft(app.core, id);
+    expect(await notifyJobs(id)).toBe(1);
     await work('notify-run', id);
     await deliver();
     expect(await mailbox.all(person.email)).toEqual([]);
@@ -137,8 +140,7 @@ describe('the email about a run', () => {
     runId: 'opt_1',
     title: 'Buy?',
     status: 'completed',
-    charged: 14,
-    returned: 0,
+    credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
     heading: null,
     simulated: { seats: 7, simulatedSeats: 0, standIn: null },
   } as const;
@@ -164,16 +166,18 @@ describe('the email about a run', () => {
   });
 
   test.each([
-    [14, 0, '14 credits were charged.'],
-    [1, 0, '1 credit was charged.'],
-    [0, 0, 'Nothing was charged.'],
-    [0, 1, 'Nothing was charged: 1 credit was returned.'],
-    [7, 7, '7 of 14 credits were charged, and 7 came back.'],
-    [1200, 1, '1,200 of 1,201 credits were charged, and 1 came back.'],
+    [14, 14, 0, '14 credits were charged.'],
+    [1, 1, 0, '1 credit was charged.'],
+    [0, 0, 0, 'It was included, so nothing was charged.'],
+    [14, 0, 0, "You weren't charged. 14 credits were returned."],
+    [1, 0, 1, "You weren't charged. 1 credit was returned."],
+    [14, 7, 7, '7 of 14 credits were charged, 7 returned.'],
+    [1201, 1200, 1, '1,200 of 1,201 credits were charged, 1 returned.'],
   ])(
-    'the email about a run names %i charged and %i returned credits',
-    (charged, returned, sentence) => {
-      expect(words({ charged, returned }).paragraphs[1]).toBe(sentence);
+    'the email about a run of %i credits names %i charged and %i returned credits',
+    (price, charged, refunded, sentence) => {
+      const credits = { ...run.credits, price, charged, refunded };
+      expect(words({ credits }).paragraphs[1]).toBe(sentence);
     },
   );
 

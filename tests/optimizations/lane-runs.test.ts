@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { createSlowCouncil } from '#tests/support/slow/council.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { modelsOf } from '#services/models/strategies.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createReadLanes, readLatencies } from '#services/optimizations/lanes.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';

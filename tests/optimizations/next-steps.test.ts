@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RunDurations } from '#projections/optimization-list.ts';
 import type { Offer } from '#services/models/offer.ts';
-import { promptCharacters } from '#services/optimizations/contract.ts';
+import { promptCharacters } from '#services/models/seating/characters.ts';
 import { describePanel, panelsOf, versionOf } from '#services/optimizations/panel.ts';
 import { catalogue, offersOf } from '#tests/models/seating/offers.ts';
 
@@ -62,6 +62,7 @@ test.each([
   expect(await panel(everything, {}, [measured])).toMatchObject({
     duration,
     typical_seconds: duration?.p50 ?? strategy.typicalSeconds,
+    at_most_seconds: strategy.deadlines.runMs / 1000,
   });
 });
 

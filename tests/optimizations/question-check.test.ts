@@ -7,7 +7,7 @@ import type { Offer } from '#services/models/offer.ts';
 import { createQuestionCheck } from '#services/optimizations/check/check.ts';
 import type { CheckDependencies } from '#services/optimizations/check/check.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
-import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
+import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { preparedCases } from '#services/sandbox/models/cases.ts';
 import { startProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
 import type { ProviderSandbox } from '#services/sandbox/models/provider-sandbox.ts';
@@ -260,6 +260,23 @@ test('a model that does not answer is left after the time, and nobody waits for 
   expect(await slow.ask({ context: 'changed' })).toEqual(skipped);
   expect(slow.requests).toHaveLength(1);
 });
+
+test.each([
+  ['no answer in time', null],
+  ['a timeout', failure('timeout')],
+] as const)(
+  '%s for one user stops no other user’s check, and for a second one stops all',
+  async (_name, late) => {
+    const model = checkerThat(({ prompt }) => (prompt.includes('Long') ? late : says('ready')), {
+      timeoutMs: 200,
+    });
+    expect(await model.ask({ context: 'Long' }, 'usr_a')).toEqual(skipped);
+    expect(await model.ask({}, 'usr_b')).toEqual(ready);
+    expect(await model.ask({ context: 'Long' }, 'usr_c')).toEqual(skipped);
+    expect(await model.ask({}, 'usr_d')).toEqual(skipped);
+    expect(model.requests).toHaveLength(3);
+  },
+);
 
 test('the same text gets the same answer without a call, for its user alone, and a skipped one is checked again', async () => {
   let answers: Answer[] = [failure('malformed'), says('ask', ['Who?'])];

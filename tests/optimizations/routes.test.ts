@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import type {
-  Optimization,
-  OptimizationSummary,
-  Strategy,
-} from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';

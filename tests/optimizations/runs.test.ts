@@ -4,7 +4,7 @@ import { loadCatalogue } from '#services/models/catalogue.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { modelsOf } from '#services/models/strategies.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
@@ -193,6 +193,7 @@ describe('a run whose models fail', () => {
       missing: [
         { seat: 'I1', name: 'Gemini 3.8 Flash', why: 'The provider does not know this model' },
       ],
+      declined: 0,
       strongest_missing: false,
       refunded: 2,
     });
@@ -229,7 +230,7 @@ describe('a run whose models fail', () => {
     const run = await council.ask(person, { ...question, strategy: 'balanced' });
     expect(run).toMatchObject({
       status: 'failed',
-      ended_because: 'Too few models gave an answer that could be used.',
+      ended_because: 'No model gave an answer that could be used.',
       credits: { charged: 7, refunded: 7 },
     });
     expect(Math.max(...run.models.map(({ attempt }) => attempt))).toBe(2);

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { preparedCases } from '#services/sandbox/models/cases.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
+import { withoutRepairLimit } from '#tests/optimizations/prompts/repair-limit.ts';
 import { give } from '#tests/support/processes/service.ts';
+
+withoutRepairLimit();
 
 let council: TestCouncil;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { addJob } from '#services/optimizations/tasks.ts';

@@ -2,7 +2,7 @@ import type { JobHelpers, Task } from 'graphile-worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
@@ -224,12 +224,17 @@ describe('calls', () => {
   });
 });
 
-test('the sweeper adds jobs again that have gone missing, and only those', async () => {
+test('the sweeper adds jobs again that have gone missing, and only those, also after an upgrade', async () => {
   const { runId } = await started();
   const before = await jobsOf(runId);
   await app.database.ownerPool.query(
     'delete from graphile_worker._private_jobs where key = any($1)',
     [[`${runId}:opinion.S1`, `${runId}:opinions:hard`, `${runId}:deadline`]],
+  );
+  // Of an earlier version, which owed no jobs.
+  await app.database.ownerPool.query(
+    `update stream_snapshot set decider_version = 0, state = '{"stage":"none"}' where stream_id = $1`,
+    [`optimization-${runId}`],
   );
   const inAMinute = () => Date.now() + 60_000;
   await sweepRuns({ ...app.core, clock: inAMinute, log });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken } from '#services/identity/service-tokens.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Replay } from '#services/credits/audit/replay.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   signal,
   startApplication,
   temporaryFolder,

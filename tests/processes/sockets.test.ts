@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import { connect, outcomeOf } from '#tests/live/sockets.ts';
 import type { Client as SocketClient, ClientOptions } from '#tests/live/sockets.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   startProcess,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

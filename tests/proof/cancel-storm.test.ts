@@ -2,14 +2,15 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
 import type { Person } from '#tests/support/app.ts';
 import { operate } from '#tests/support/processes/operator.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';

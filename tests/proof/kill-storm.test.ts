@@ -4,15 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
-import type { Optimization, OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
 import { follow } from '#tests/processes/support/follow.ts';
 import type { Follower } from '#tests/processes/support/follow.ts';
 import type { CallOptions } from '#tests/support/app.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   ownerUrlOf,
   signal,
   startApplication,

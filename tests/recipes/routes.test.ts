@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { eraseAccount } from '#services/identity/erasure/erasure.ts';
 import { newId } from '#services/platform/ids.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';

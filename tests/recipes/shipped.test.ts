@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
-import { challengeTypes } from '#services/optimizations/contract.ts';
+import { challengeTypes } from '#services/optimizations/run/events.ts';
 import { strategyIds } from '#services/models/strategy-list.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import {

@@ -110,7 +110,10 @@ function checkOption(prepared: PreparedCase, option: CaseOption, check: Check): 
   if (wordsIn(label) > 12) check.fault(at, 'a label of over 12 words');
   for (const part of ['one_lines', 'openings', 'closings'] as const)
     for (const role of roles)
-      for (const text of option[part][role]) check.text(`${at} ${part}`, text);
+      for (const text of option[part][role]) {
+        check.text(`${at} ${part}`, text);
+        if (part === 'closings' && wordsIn(text) > 25) check.fault(at, `over 25 words: ${text}`);
+      }
   for (const part of ['assumptions', 'missing', 'risks', 'critiques'] as const) {
     if (option[part].length < least) check.fault(at, `too few ${part}`);
     for (const text of option[part]) check.text(`${at} ${part}`, text);

@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import { optionsOf, preparedCases } from '#services/sandbox/models/cases.ts';
 import type { PreparedCase } from '#services/sandbox/models/cases.ts';
 import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
-import { writeSecondVote } from '#services/sandbox/models/simulator/second-vote.ts';
+import { voices, writeSecondVote } from '#services/sandbox/models/simulator/second-vote.ts';
 
-const voters = Array.from({ length: 40 }, (_, index) => `model-${index}`);
+const voters = Array.from({ length: voices }, (_, voice) => ({
+  seed: 'test',
+  model: `model-${voice}`,
+  voice,
+}));
+const ownReason = 'I had seen this myself.';
+const reasonOfOthers = 'Another seat wrote this.';
 
-/** The second votes of many seats that had agreed with everything, for the first option. */
-function votesOn(prepared: PreparedCase, changed: string) {
+/** The second votes of seats that had voted for the first option and agreed with all claims but one. */
+function votesOn(prepared: PreparedCase, changed: string, disputed: string | null = null) {
   const block = (kind: string, lines: readonly string[]) =>
     `[begin 0123456789 ${kind}]\n${lines.join('\n')}\n[end 0123456789]`;
   const material = readMaterial(
@@ -24,12 +31,18 @@ function votesOn(prepared: PreparedCase, changed: string) {
         optionsOf(prepared).map(({ id, label }) => `${id} | ${label}`),
       ),
       block('own votes', [
-        ...prepared.claims.map(({ id }) => `${id} | agree`),
-        `decision | ${prepared.options[0]!.id}`,
+        ...prepared.claims.map(
+          ({ id }) => `${id} | ${id === disputed ? `disagree | ${ownReason}` : 'agree'}`,
+        ),
+        `decision | ${prepared.options[0]!.id} | ${ownReason}`,
       ]),
+      block(
+        'reasons',
+        prepared.claims.map(({ id }) => `${id} | disagree | ${reasonOfOthers}`),
+      ),
     ].join('\n\n'),
   );
-  return voters.map((model) => writeSecondVote(prepared, { seed: 'test', model }, material));
+  return voters.map((voter) => writeSecondVote(prepared, voter, material));
 }
 
 describe('a simulated second vote', () => {
@@ -56,19 +69,30 @@ describe('a simulated second vote', () => {
     },
   );
 
-  test('a simulated second vote says sentences of its case alone, and the same ones each time', () => {
+  test('the models of a panel have a voice each', () => {
+    const { strategies } = loadCatalogue(null);
+    const models = strategies.flatMap(({ panel }) => panel.map(({ model }) => model));
+    expect(new Set(models).size).toBeLessThanOrEqual(voices);
+  });
+
+  test('a seat that keeps a vote repeats its own reason, and no two seats that move say the same', () => {
     for (const prepared of preparedCases()) {
-      const [{ id } = { id: '' }] = prepared.claims;
-      const sentences = JSON.stringify(prepared);
-      const votes = votesOn(prepared, id);
-      expect(votesOn(prepared, id)).toEqual(votes);
-      const said = votes.flatMap(({ votes: all, decision_vote: decision }) => [
-        ...all.map(({ reason }) => reason),
-        decision.reason,
-      ]);
-      for (const text of new Set(said))
-        expect(sentences).toContain(JSON.stringify(text).slice(1, -1));
-      expect(said.some((text) => text !== '')).toBe(true);
+      const [first, second] = prepared.claims as [
+        (typeof prepared.claims)[0],
+        (typeof prepared.claims)[0],
+      ];
+      const votes = votesOn(prepared, first.id, second.id);
+      expect(votesOn(prepared, first.id, second.id)).toEqual(votes);
+      const decisions = votes.map(({ decision_vote: decision }) => decision.reason);
+      const claims = votes.flatMap(({ votes: all }) => all);
+      const kept = claims.filter(({ claim_id: id }) => id === second.id);
+      expect(new Set(kept.map(({ reason }) => reason))).toEqual(new Set([ownReason]));
+      const moved = [...claims.map(({ reason }) => reason), ...decisions].filter(
+        (reason) => reason !== '' && reason !== ownReason,
+      );
+      expect(moved.length).toBeGreaterThan(0);
+      expect(new Set(moved).size).toBe(moved.length);
+      expect(moved).not.toContain(reasonOfOthers);
     }
   });
 });

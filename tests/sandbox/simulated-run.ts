@@ -24,7 +24,7 @@ import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import type { CheckedLedger, CheckedReview } from '#services/optimizations/prompts/reply-checks.ts';
 import type { Checked, Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { computeScores } from '#services/optimizations/council/council.ts';
-import { votedOption } from '#services/optimizations/council/verdict.ts';
+import { votedOption } from '#services/optimizations/run/events.ts';
 import type { Ballot, Scores, Seat } from '#services/optimizations/run/events.ts';
 import { reviewAssignments, reviewOffsets } from '#services/optimizations/council/assignments.ts';
 import { dataDelimiter, labelsFor, simulatedRunSeed } from '#services/platform/seeded.ts';

@@ -6,7 +6,9 @@ import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { erasureTasks } from '#services/identity/erasure/erasure.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { EnvSource, Persona } from '#services/platform/process/env.ts';
@@ -101,13 +103,9 @@ export async function createTestCouncil(
     });
   };
   const ended: TestCouncil['ended'] = async (person, runId) => {
-    for (;;) {
-      const run = await app.data<Optimization>(`/optimizations/${runId}`, {
-        token: person.token,
-      });
-      if (run.status !== 'pending' && run.status !== 'processing') return run;
-      await sleep(50);
-    }
+    // Describing a run is expensive, and tests wait for many runs at once.
+    while (!(await isClosed(app, runId))) await sleep(50);
+    return app.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
   };
   const outage: TestCouncil['outage'] = async (milliseconds) => {
     const port = Number(new URL(sandbox.url).port);
@@ -136,4 +134,18 @@ export async function createTestCouncil(
       await sandbox.close();
     },
   };
+}
+
+const closing: OptimizationEvent['type'][] = [
+  'OptimizationCompleted',
+  'OptimizationFailed',
+  'OptimizationCancelled',
+];
+
+async function isClosed({ core }: TestApp, runId: string): Promise<boolean> {
+  const { rowCount } = await core.pool.query(
+    'select from emt_messages where stream_id = $1 and message_type = any($2)',
+    [streamOf(runId), closing],
+  );
+  return rowCount === 1;
 }

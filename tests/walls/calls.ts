@@ -21,11 +21,11 @@ import {
 import {
   CreateOptimizationRequest,
   CheckRequest,
-  EstimateRequest,
-  RefineRequest,
   RenameRequest,
-  TickRequest,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/requests.ts';
+import { EstimateRequest } from '#services/optimizations/contract/panel.ts';
+import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
+import { TickRequest } from '#services/optimizations/contract/result.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
   CheckoutRequest,

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { liveLimits } from '#services/live/limits.ts';
 import { clientEvents } from '#services/live/socket/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { connect, openPort, outcomeOf } from '#tests/live/sockets.ts';
 import type { Client, TestPort } from '#tests/live/sockets.ts';
 import { createTestApp } from '#tests/support/app.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { IdText } from '#services/platform/contract.ts';
-import type { Evolution, Optimization } from '#services/optimizations/contract.ts';
+import type { Evolution, Optimization } from '#services/optimizations/contract/run.ts';
 
 /** The messages of the socket at the namespace `/optimization`. */
 export const socketPath = '/socket.io/';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'socket.io';
 import type { Hub, Subscription } from '#services/live/hub.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { ServerEvents } from './contract.ts';
 import { socketLimits } from './limits.ts';

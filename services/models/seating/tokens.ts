@@ -1,5 +1,6 @@
 import type { Effort } from '#services/models/model.ts';
 import type { Offer } from '#services/models/offer.ts';
+import { charactersPerToken } from './characters.ts';
 import { nearestEffort } from './choice.ts';
 
 /** Tokens of usual calls: what a run costs, and what a model must be able to hold. */
@@ -16,7 +17,6 @@ const tokens = {
   passages: 1400,
 } as const;
 
-const charactersPerToken = 4;
 /** Tables are mostly figures. */
 const charactersPerTokenOfFiles = 3;
 /** The prompt of a draft holds the best answers, and the ledger's quotes are in no later prompt. */

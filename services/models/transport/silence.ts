@@ -1,3 +1,4 @@
+import { charactersPerToken } from '#services/models/seating/characters.ts';
 import type { Effort, ModelRequest } from '#services/models/model.ts';
 
 /**
@@ -29,7 +30,6 @@ const laterMs = 45_000;
 const longEfforts: readonly Effort[] = ['high', 'xhigh', 'max'];
 const loadMs = 60_000;
 const tokensPerSecond = 50;
-const charactersPerToken = 4;
 
 /** Aborts its signal once no byte has come for too long. */
 export type SilenceWatch = {

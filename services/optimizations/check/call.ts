@@ -5,7 +5,7 @@ import { costMicros } from '#services/models/catalogue/prices.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { ModelReply } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
-import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
+import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { questionCheckPrompt } from '#services/optimizations/prompts/prompts.ts';
 import { readReply } from '#services/optimizations/prompts/read-reply.ts';
 import { malformed, parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
@@ -103,12 +103,13 @@ async function replyOf(
 /** A reply and some thinking, which counts as output. */
 const mostOutputTokens = 1500;
 
+export const ready: CheckReply = { verdict: 'ready', questions: [], why: null, skipped: false };
+
 /** Nothing of a reply is shown but the verdict and its own texts. */
 async function readVerdict(text: string): Promise<Checked<CheckReply>> {
   const parsed = parseReply('question_check', await readReply(text));
   if (!parsed.ok) return parsed;
   const { verdict, questions, why } = parsed.value;
-  const ready: CheckReply = { verdict: 'ready', questions: [], why: null, skipped: false };
   switch (verdict) {
     case 'ready':
       return { ok: true, value: ready };

@@ -3,14 +3,15 @@ import { LRUCache } from 'lru-cache';
 import { ModelFailure } from '#services/models/model.ts';
 import { displayNameOf } from '#services/models/provider-list.ts';
 import { isDailyLimitReached } from '#services/optimizations/commands.ts';
-import { promptCharacters } from '#services/optimizations/contract.ts';
-import type { CheckReply, CheckRequest } from '#services/optimizations/contract.ts';
+import { writtenOf } from '#services/optimizations/create.ts';
+import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { isLaneTaken } from '#services/optimizations/lanes.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { verdictOf } from './call.ts';
+import { ready, verdictOf } from './call.ts';
 import type { CallDependencies, Time } from './call.ts';
 import { checkerFor } from './checker.ts';
 import type { CheckerDependencies } from './checker.ts';
+import { checkLimits } from './questions.ts';
 
 /**
  * Whether a question can be answered as it stands: one call of a small model before a run is paid
@@ -40,7 +41,7 @@ export function createQuestionCheck(
   timeoutMs: number = longestCheckMs,
 ): CheckQuestion {
   const known = new LRUCache<string, Promise<CheckReply>>({ max: knownReplies, ttl: knownForMs });
-  const desk = createDesk();
+  const breaker = createBreaker();
   return async (userId, asked, beforeCall) => {
     const key = createHash('sha256')
       .update(JSON.stringify([userId, asked]))
@@ -50,7 +51,7 @@ export function createQuestionCheck(
     const begin = async () => {
       await beforeCall();
       return withinTime(dependencies, timeoutMs, (signal) =>
-        checkOnce(dependencies, desk, asked, { signal, timeoutMs }),
+        checkOnce(dependencies, breaker, { userId, asked }, { signal, timeoutMs }),
       );
     };
     const reply = begin();
@@ -78,18 +79,13 @@ export async function describeChecker(
   return { name: displayNameOf(provider), simulated };
 }
 
-/** The form waits 8 s, so that it gets the reply of a check that ends at its last moment. */
-const longestCheckMs = 7500;
+/** Less than the form waits, so that it gets the reply of a check that ends at its last moment. */
+const longestCheckMs = checkLimits.seconds * 1000 - 500;
 const knownForMs = 600_000;
 const knownReplies = 1000;
 
 /** What is answered where no model checked. */
-export const skippedCheck: CheckReply = {
-  verdict: 'ready',
-  questions: [],
-  why: null,
-  skipped: true,
-};
+export const skippedCheck: CheckReply = { ...ready, skipped: true };
 
 /** Skipped once the time is over, whatever it waits for: a model, its SDK or the database. */
 async function withinTime(
@@ -112,39 +108,33 @@ async function withinTime(
 
 async function checkOnce(
   dependencies: CheckDependencies,
-  desk: Desk,
-  asked: CheckRequest,
+  breaker: Breaker,
+  { userId, asked }: { userId: string; asked: CheckRequest },
   time: Time,
 ): Promise<CheckReply> {
-  const { challenge, context, objectives, constraints, files } = asked;
-  const texts = [
-    challenge,
-    context,
-    ...objectives,
-    ...constraints,
-    ...files.map(({ text }) => text),
-  ];
+  const { challengeCharacters, filesCharacters } = writtenOf(asked);
   if (await isDailyLimitReached(dependencies)) return skippedCheck;
   const checker = await checkerFor(dependencies, {
-    characters: promptCharacters(...texts),
+    characters: challengeCharacters + filesCharacters,
     allowSimulated: asked.allow_simulated ?? false,
   });
   if (checker === null) return skippedCheck;
   const { provider } = checker.offer;
   if (checker.hasLanes && (await isLaneTaken(dependencies.pool, provider))) return skippedCheck;
-  const place = desk.enter(provider, checker.hasLanes ? 1 : checksAtOnce);
-  if (place === null) return skippedCheck;
-  const closeWhenLate = () => desk.close(provider);
-  time.signal.addEventListener('abort', closeWhenLate);
+  const call = breaker.acquire(provider, userId, checker.hasLanes ? 1 : checksAtOnce);
+  if (call === null) return skippedCheck;
+  const reportLate = () => breaker.late(provider, userId);
+  time.signal.addEventListener('abort', reportLate);
   try {
     const found = await verdictOf(dependencies, checker, asked, time);
     if (found.ok) return found.value;
   } catch (error) {
     if (!(error instanceof ModelFailure)) throw error;
-    if (passing.has(error.failure)) desk.close(provider);
+    if (error.failure === 'timeout') reportLate();
+    if (transientFailures.has(error.failure)) breaker.open(provider);
   } finally {
-    time.signal.removeEventListener('abort', closeWhenLate);
-    place.leave();
+    time.signal.removeEventListener('abort', reportLate);
+    call.release();
   }
   return skippedCheck;
 }
@@ -152,10 +142,9 @@ async function checkOnce(
 /** In this process, to one provider. */
 const checksAtOnce = 8;
 /** A provider that does not answer is left alone: nobody should wait for it at each start. */
-const closedForMs = 60_000;
-const passing: ReadonlySet<ModelFailure['failure']> = new Set([
+const openForMs = 60_000;
+const transientFailures: ReadonlySet<ModelFailure['failure']> = new Set([
   'rate_limited',
-  'timeout',
   'unavailable',
   'connection',
   'silent',
@@ -163,26 +152,38 @@ const passing: ReadonlySet<ModelFailure['failure']> = new Set([
 
 // ── who may call ────────────────────────────────────────────────────────────────────────────────
 
-type Desk = {
-  /** A place for one check; null while the provider is busy. */
-  enter(provider: string, atOnce: number): { leave(): void } | null;
-  close(provider: string): void;
+type Breaker = {
+  /** A call of the provider; null while it is busy or the breaker open. */
+  acquire(provider: string, userId: string, atOnce: number): { release(): void } | null;
+  /** Lets no call pass for a minute. */
+  open(provider: string): void;
+  /**
+   * Lets no call of this user pass for a minute, and none of anybody once a second user's is late: one
+   * question that makes for a long answer says nothing of the provider.
+   */
+  late(provider: string, userId: string): void;
 };
 
-function createDesk(): Desk {
-  const underWay = new Map<string, number>();
-  const closed = new LRUCache<string, true>({ max: 100, ttl: closedForMs });
+function createBreaker(): Breaker {
+  const calls = new Map<string, number>();
+  const opened = new LRUCache<string, true>({ max: 100, ttl: openForMs });
+  const lateUser = new LRUCache<string, string>({ max: 100, ttl: openForMs });
+  const open = (provider: string) => void opened.set(provider, true);
   return {
-    enter(provider, atOnce) {
-      const count = underWay.get(provider) ?? 0;
-      if (count >= atOnce || closed.has(provider)) return null;
-      underWay.set(provider, count + 1);
+    acquire(provider, userId, atOnce) {
+      const count = calls.get(provider) ?? 0;
+      if (count >= atOnce || opened.has(provider) || lateUser.get(provider) === userId) return null;
+      calls.set(provider, count + 1);
       return {
-        leave() {
-          underWay.set(provider, (underWay.get(provider) ?? 1) - 1);
+        release() {
+          calls.set(provider, (calls.get(provider) ?? 1) - 1);
         },
       };
     },
-    close: (provider) => void closed.set(provider, true),
+    open,
+    late(provider, userId) {
+      if ((lateUser.get(provider) ?? userId) !== userId) open(provider);
+      lateUser.set(provider, userId);
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { charactersPerToken } from '#services/models/seating/characters.ts';
 import type { Effort } from '#services/models/model.ts';
 import type { Offer } from '#services/models/offer.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
@@ -61,4 +62,3 @@ export async function checkerFor(
 const leastEffort: Effort = 'none';
 const instructionTokens = 700;
 const replyTokens = 300;
-const charactersPerToken = 4;

@@ -1,7 +1,13 @@
 /** What the question check may say, for the schemas of its reply, the form and the command line. */
 
-/** Characters, but for `questions`. */
-export const checkLimits = { questions: 3, question: 160, why: 240 } as const;
+export const checkLimits = {
+  questions: 3,
+  /** Characters. */
+  question: 160,
+  why: 240,
+  /** The most that a check may delay a start. */
+  seconds: 8,
+} as const;
 
 export type Answered = { question: string; answer: string };
 

@@ -50,7 +50,10 @@ export function disagreementAreas(evidence: Evidence, metric: Metric): Scores['d
   const rules = metric.disagreement;
   const claims = evidence.claims
     .filter((poll) => isDisputed(poll, evidence, metric))
-    .map((poll) => area(poll.claim.id, poll, poll.claim.importance, evidence));
+    .map((poll) => ({
+      ...area(poll.claim.id, poll, poll.claim.importance, evidence),
+      ...firmPart(poll, evidence, metric),
+    }));
   const decision = isContested(evidence.decision, evidence.seats, metric)
     ? [area('decision', evidence.decision, rules.decisionImportance, evidence)]
     : [];
@@ -74,10 +77,10 @@ export function minorityReport(evidence: Evidence): Scores['minority'] {
     evidence.options.some(({ id, seats }) => id === optionId && seats.includes(seat));
   // An answer that argues for another option than its author votes for speaks for no minority.
   const best = (verdict ? ranked.find(proposes) : undefined) ?? ranked[0];
-  const winner = verdict?.bestSeat ?? order[0];
-  if (!best || winner === undefined || verdict?.heading === 'no_majority') return null;
+  if (!best || verdict?.heading === 'no_majority') return null;
+  const winner = verdict ? verdict.bestSeat : order[0];
   const against = reviews
-    .filter(({ ballot }) => (ballot.fatalFlaws[winner] ?? 0) > 0)
+    .filter(({ ballot }) => (ballot.fatalFlaws[winner ?? ''] ?? 0) > 0)
     .map(({ reviewer }) => reviewer);
   return { ...best, against };
 }
@@ -178,6 +181,19 @@ function isFirm(poll: ClaimPoll, { reviews }: Evidence, metric: Metric): boolean
     poll.claim.importance >= firmImportance &&
     holdsFirmly(poll, minorityOf(poll), reviews, firmDissent)
   );
+}
+
+/** Who alone makes a claim disputed, where the votes do not. */
+function firmPart(
+  poll: ClaimPoll,
+  { seats, reviews }: Evidence,
+  metric: Metric,
+): Pick<Scores['disagreements'][number], 'firm'> {
+  if (!metric.decides || isContested(poll, seats, metric)) return {};
+  const { firmDissent } = metric.disagreement;
+  return {
+    firm: minorityOf(poll).filter((seat) => holdsFirmly(poll, [seat], reviews, firmDissent)),
+  };
 }
 
 function holdsFirmly(

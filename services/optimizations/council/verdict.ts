@@ -3,7 +3,7 @@ import type { TwoCamps } from './rank-agreement.ts';
 import type { Review } from './ranking.ts';
 import { precision } from './metric.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
-import type { Flaw, Ledger, Scores, Verdict } from '#services/optimizations/run/events.ts';
+import type { Flaw, Ledger, Verdict } from '#services/optimizations/run/events.ts';
 
 /** The votes and answers that a verdict is read from. */
 export type Election = {
@@ -20,24 +20,28 @@ export type Election = {
 };
 
 /**
- * What the vote decided. An option wins when it is alone first by weight and by heads and no second
- * camp wants another. The order of the answers never decides between options; it only picks the best
+ * What the vote decided. An option wins when it is alone first by weight and by heads and no
+ * camp of reviewers wants another, which it does where none of the first is first in it. The order of the answers never decides between options; it only picks the best
  * answer, and breaks a tie where no option wins.
  */
 export function verdictOf(election: Election): Verdict {
   const { decision, order, options, scored } = election;
-  const chosen = winner(election);
+  const first = leaders(election);
+  const wantsAnother = (camp: readonly string[]) =>
+    !leaders(election, camp).some((option) => first.includes(option));
+  const divided = election.camps.find((camps) => camps.some(wantsAnother));
+  const chosen = first.length === 1 && !divided ? (first[0] ?? null) : null;
   const heading = headingOf(chosen, scored);
-  const contenders = decision.camps.map(({ choice }) => choice);
-  const tieBreak = heading === 'no_majority' ? firstByOrder(leaders(election), election) : null;
+  const tieBreak = heading === 'no_majority' ? optionForToday(first, election) : null;
   const voted = chosen ?? tieBreak;
-  const bestSeat = (voted === null ? null : bestAnswer(voted, election)) ?? order[0] ?? null;
+  const bestSeat = voted === null ? (order[0] ?? null) : bestAnswer(voted, election);
   const optionId = chosen ?? (scored ? null : optionOf(bestSeat, options));
   return {
     heading,
     optionId,
     tieBreak,
-    contenders: heading === 'no_majority' ? contenders : [],
+    contenders: heading === 'no_majority' ? decision.camps.map(({ choice }) => choice) : [],
+    camps: heading === 'no_majority' && first.length === 1 && divided ? divided : [],
     bestSeat,
   };
 }
@@ -52,26 +56,18 @@ function optionOf(seat: string | null, options: Ledger['options']): string | nul
   return options.find(({ seats }) => seat !== null && seats.includes(seat))?.id ?? null;
 }
 
-/** The option that is alone first in each count; null without one. */
-function winner(election: Election): string | null {
-  const [first, ...others] = leaders(election);
-  return first !== undefined && others.length === 0 ? first : null;
-}
-
-/** First by weight, first by heads, and first within each camp, each option once. */
-function leaders({ decision, weights, camps }: Election): string[] {
-  const { camps: options } = decision;
-  const heads = options.map(({ choice, seats }) => ({ choice, size: seats.length }));
-  const weighed = options.map(({ choice, weight }) => ({ choice, size: weight }));
-  const within = (camp: readonly string[]) =>
-    options.map(({ choice, seats }) => ({
-      choice,
-      size: seats
-        .filter((seat) => camp.includes(seat))
-        .reduce((sum, seat) => sum + (weights[seat] ?? 0), 0),
-    }));
-  const counts = [heads, weighed, ...camps.flat().map(within)];
-  return [...new Set(counts.flatMap(largest))];
+/** First by heads and first by weight among some voters, or all; each option once. */
+function leaders({ decision, weights }: Election, camp?: readonly string[]): string[] {
+  const voted = decision.camps.map(({ choice, seats }) => ({
+    choice,
+    seats: camp ? seats.filter((seat) => camp.includes(seat)) : seats,
+  }));
+  const heads = voted.map(({ choice, seats }) => ({ choice, size: seats.length }));
+  const weighed = voted.map(({ choice, seats }) => ({
+    choice,
+    size: seats.reduce((sum, seat) => sum + (weights[seat] ?? 0), 0),
+  }));
+  return [...new Set([heads, weighed].flatMap(largest))];
 }
 
 function largest(counts: readonly { choice: string; size: number }[]): string[] {
@@ -79,28 +75,37 @@ function largest(counts: readonly { choice: string; size: number }[]): string[] 
   return counts.filter(({ size }) => size >= most - precision).map(({ choice }) => choice);
 }
 
-/** The option with the better placed answer; that it cannot be decided comes last. */
-function firstByOrder(candidates: readonly string[], election: Election): string | null {
+/**
+ * Of the options that lead, or that a camp prefers where most say that it cannot be decided, the one
+ * with the better placed answer.
+ */
+function optionForToday(first: readonly string[], election: Election): string | null {
+  const preferred = election.camps.flat().flatMap((camp) => leaders(election, camp));
+  const [candidates = []] = [first, preferred]
+    .map((options) => options.filter((option) => option !== undecidableOption))
+    .filter(({ length }) => length > 0);
   const place = (option: string) => {
     const best = bestAnswer(option, election);
-    const found = best === null ? -1 : election.order.indexOf(best);
-    return option === undecidableOption || found < 0 ? Infinity : found;
+    return best === null ? election.order.length : election.order.indexOf(best);
   };
-  return candidates.toSorted((one, other) => compare(place(one), place(other)))[0] ?? null;
+  return candidates.toSorted((one, other) => place(one) - place(other))[0] ?? null;
 }
 
-function compare(one: number, other: number): number {
-  return one === other ? 0 : one - other;
-}
-
-/** The best answer that proposes an option, else the best that its voters named. */
+/**
+ * The best answer that proposes an option, else the best that its voters named. An answer that
+ * proposes another option never speaks for this one.
+ */
 function bestAnswer(
   option: string,
   { options, order, reviews }: Pick<Election, 'options' | 'order' | 'reviews'>,
 ): string | null {
   const proposed = options.find(({ id }) => id === option)?.seats ?? [];
   const named = reviews.flatMap(({ ballot: { decision } }) =>
-    decision.optionId === option && decision.seat !== null ? [decision.seat] : [],
+    decision.optionId === option &&
+    decision.seat !== null &&
+    optionOf(decision.seat, options) === null
+      ? [decision.seat]
+      : [],
   );
   return (
     order.find((seat) => proposed.includes(seat)) ??
@@ -120,8 +125,8 @@ export function flawsOf(
   const about = optionId === null ? contenders : [optionId];
   return order
     .flatMap((seat) => {
-      const own = options.find(({ seats }) => seats.includes(seat))?.id ?? null;
-      const counts = own !== null && (about.includes(own) || seat === bestSeat);
+      const own = optionOf(seat, options);
+      const counts = seat === bestSeat || (own !== null && about.includes(own));
       const reviewers = reviews
         .filter(({ reviewer, ballot }) => reviewer !== seat && (ballot.fatalFlaws[seat] ?? 0) > 0)
         .map(({ reviewer }) => reviewer);
@@ -130,9 +135,4 @@ export function flawsOf(
     .map((flaw, index) => ({ id: `f${index + 1}`, ...flaw }));
 }
 
-const fewestReviewers = 2;
-
-/** The option that a recommendation is written for; null without a vote. */
-export function votedOption({ verdict, decision }: Scores): string | null {
-  return verdict ? (verdict.optionId ?? verdict.tieBreak) : decision.modal;
-}
+export const fewestReviewers = 2;

@@ -23,9 +23,14 @@ export function readDocx(
   const xml = names.flatMap((name) => found.xml[name] ?? []);
   // Word writes no document type; one that declares entities could grow without end.
   if (xml.some((part) => /<!DOCTYPE/i.test(part))) return { unreadable: 'damaged' };
-  const text = xml.map(textOf).join('\n\n');
+  const texts = xml.map(textOf);
+  if (!texts.every((text) => text !== null)) return { unreadable: 'damaged' };
+  const lines = texts.join('\n\n').split('\n');
   return {
-    text: text.replace(/[ \t]+$/gm, '').replace(/\n{3,}/g, '\n\n'),
+    text: lines
+      .map((line) => line.trimEnd())
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n'),
     hasMacros: found.hasMacros,
   };
 }
@@ -63,7 +68,7 @@ function parts(bytes: Uint8Array, names: readonly string[]): Parts | { unreadabl
 
 /** The part that is the document; its name is not always `word/document.xml`. */
 function mainPart(types: string): string | null {
-  for (const [override] of types.matchAll(/<(?:\w+:)?Override\b[^>]*>/g)) {
+  for (const [override] of types.matchAll(/<(?:\w+:)?Override\b[^<>]*>/g)) {
     if (!/wordprocessingml\.(?:document|template)\.main\+xml/.test(override)) continue;
     const name = /\bPartName\s*=\s*["']\/?([^"']+)["']/.exec(override)?.[1];
     if (name !== undefined) return name;
@@ -71,18 +76,23 @@ function mainPart(types: string): string | null {
   return null;
 }
 
-/** Comments, instructions and literal text first; then tags, without their prefix; then text. */
+/**
+ * Comments, instructions and literal text first; then tags, without their prefix; then text. Whatever
+ * else begins with `<` is an error, so that nothing is searched twice for an end that it lacks.
+ */
 const token =
-  /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[(?<literal>[\s\S]*?)\]\]>|<(?<end>\/?)(?:[\w.-]+:)?(?<name>[\w.-]+)(?:[^>"'/]|"[^"]*"|'[^']*'|\/(?!>))*(?<empty>\/?)>|(?<text>[^<]+)/g;
+  /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[(?<literal>[\s\S]*?)\]\]>|<(?<end>\/?)(?:[^\s<>"'/:!?]+:)?(?<name>[^\s<>"'/:!?]+)(?=[\s/>])(?:[^<>"'/]|"[^"<]*"|'[^'<]*'|\/(?!>))*(?<empty>\/?)>|(?<text>[^<]+)|(?<error><)/g;
 
-function textOf(xml: string): string {
+/** Null for XML that is broken. */
+function textOf(xml: string): string | null {
   let text = '';
   let isSaid = false;
   let inProperties = 0;
   let inFallback = 0;
   let cells = 0;
   for (const { groups } of xml.matchAll(token)) {
-    const { name, literal, end, empty } = groups ?? {};
+    const { name, literal, end, empty, error } = groups ?? {};
+    if (error !== undefined) return null;
     if (name === undefined) {
       const said = literal ?? unescaped(groups?.['text'] ?? '');
       if (isSaid && inFallback === 0) text += said;

@@ -1,4 +1,5 @@
 import { Problem } from '#services/platform/problem.ts';
+import type { ProblemCode } from '#services/platform/problems.ts';
 
 /** How a file is read. */
 export type FileKind = 'text' | 'csv' | 'pdf' | 'docx';
@@ -12,6 +13,9 @@ const kinds: ReadonlyMap<string, FileKind> = new Map([
   ['docx', 'docx'],
 ]);
 
+export const macrosRefused =
+  'Word files with macros are not accepted. Save it as .docx and add it again.';
+
 /**
  * The kind that both the name and the content say; the media type that a browser sends is a guess.
  *
@@ -19,10 +23,7 @@ const kinds: ReadonlyMap<string, FileKind> = new Map([
  */
 export function kindOf(name: string, bytes: Buffer): FileKind {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
-  if (/^do[ct]m$/.test(ending))
-    throw notAccepted(
-      'Word files with macros are not accepted. Save it as .docx and add it again.',
-    );
+  if (/^do[ct]m$/.test(ending)) throw notAccepted(macrosRefused);
   if (ending === 'doc')
     throw notAccepted('Old Word files are not accepted. Save it as .docx and add it again.');
   const kind = kinds.get(ending);
@@ -61,5 +62,10 @@ function words(content: Content): string {
 }
 
 function notAccepted(message: string): Problem {
-  return new Problem('file-not-accepted', message, { errors: [{ field: 'file', message }] });
+  return fileProblem('file-not-accepted', message);
+}
+
+/** A sentence about the one file of the request. */
+export function fileProblem(code: ProblemCode, message: string): Problem {
+  return new Problem(code, message, { errors: [{ field: 'file', message }] });
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 
 /** Why a file has no text that could be used. */
 const Unreadable = v.picklist([

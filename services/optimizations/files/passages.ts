@@ -12,31 +12,56 @@ const figure = /^(?!(?:19|20)\d\d$)\d{4,}$/;
 
 type Word = Range & { text: string };
 type Range = { from: number; to: number };
+/** @param isFigure nothing but a figure */
+type Place = Range & { isFigure: boolean };
 
 /**
  * What a reviewer reads of the files: the text around what the answers quote or which figures they
- * name, at most 4,000 characters together, shared evenly by the places. A file that no answer quotes
- * is empty. Quotes are compared by words, so white space, case and punctuation do not matter.
+ * name, at most 4,000 characters together, shared evenly by at most 20 places. The files give places
+ * in turn, so that none hides another: quotes before figures, and longer ones first. A file that no
+ * answer quotes is empty. Quotes are compared by words, so white space, case and punctuation do not
+ * matter.
  */
 export function passagesOf(
   files: readonly RunFile[],
   answers: readonly { text: string }[],
 ): readonly RunFile[] {
   const sought = soughtIn(answers);
-  const quoted = files.map(({ text }) => joined(quotedRanges(text, sought)));
-  const places = quoted.flat();
-  const share = Math.floor(mostCharacters / Math.max(1, Math.min(places.length, mostPlaces)));
-  let left = mostPlaces;
+  const places = files
+    .flatMap(({ text }, file) =>
+      joined(quotedPlaces(text, sought))
+        .toSorted(bestFirst)
+        .map((place, turn) => ({ ...place, file, turn })),
+    )
+    .toSorted((one, other) => one.turn - other.turn)
+    .slice(0, mostPlaces);
+  const share = Math.floor(mostCharacters / Math.max(1, places.length));
   return files.map(({ name, text }, index) => {
-    const kept = (quoted[index] ?? []).slice(0, left);
-    left -= kept.length;
-    const windows = joined(kept.map((range) => windowAround(range, share, text.length)));
-    return { name, text: windows.map((range) => excerpt(text, range)).join('\n') };
+    const windows = places
+      .filter(({ file }) => file === index)
+      .map((place) => ({ ...place, ...windowAround(place, share, text.length) }))
+      .toSorted(inOrder);
+    return {
+      name,
+      text: joined(windows)
+        .map((range) => excerpt(text, range))
+        .join('\n'),
+    };
   });
 }
 
 /** Shorter windows would say too little about where a quote stands. */
 const mostPlaces = 20;
+
+/** A table may hold one figure in each of its rows. */
+const mostOfOne = 3;
+
+const inOrder = (one: Range, other: Range) => one.from - other.from;
+
+function bestFirst(one: Place, other: Place): number {
+  const length = ({ from, to }: Range) => to - from;
+  return Number(one.isFigure) - Number(other.isFigure) || length(other) - length(one);
+}
 
 /** Runs of words to look for, each as one text. */
 function soughtIn(answers: readonly { text: string }[]): ReadonlySet<string> {
@@ -57,12 +82,19 @@ function soughtIn(answers: readonly { text: string }[]): ReadonlySet<string> {
 const marked =
   /["\u00AB\u201C\u201E]([^"\u00AB\u00BB\u201C-\u201F\n]{1,200})["\u00BB\u201C\u201D]/g;
 
-function quotedRanges(text: string, sought: ReadonlySet<string>): Range[] {
+/** In the order of the text, the first three of each run. */
+function quotedPlaces(text: string, sought: ReadonlySet<string>): Place[] {
   const words = wordsOf(text);
-  const found: Range[] = [];
+  const counts = new Map<string, number>();
+  const found: Place[] = [];
   for (let count = 1; count <= wordsOfQuote; count += 1)
-    for (const run of runsOf(words, count)) if (sought.has(run.text)) found.push(run);
-  return found.toSorted((one, other) => one.from - other.from);
+    for (const { text: run, from, to } of runsOf(words, count)) {
+      const before = counts.get(run) ?? 0;
+      if (!sought.has(run) || before === mostOfOne) continue;
+      counts.set(run, before + 1);
+      found.push({ from, to, isFigure: count === 1 });
+    }
+  return found.toSorted(inOrder);
 }
 
 function runsOf(words: readonly Word[], count: number): Word[] {
@@ -88,12 +120,14 @@ function wordsOf(text: string): Word[] {
 }
 
 /** Sorted ranges, with those that touch as one. */
-function joined(ranges: readonly Range[]): Range[] {
-  const all: Range[] = [];
+function joined(ranges: readonly Place[]): Place[] {
+  const all: Place[] = [];
   for (const range of ranges) {
     const last = all.at(-1);
-    if (last && range.from <= last.to) last.to = Math.max(last.to, range.to);
-    else all.push({ ...range });
+    if (last && range.from <= last.to) {
+      last.to = Math.max(last.to, range.to);
+      last.isFigure &&= range.isFigure;
+    } else all.push({ ...range });
   }
   return all;
 }

@@ -1,4 +1,4 @@
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import { decodeText } from './decode.ts';
 import { readDocx } from './docx.ts';

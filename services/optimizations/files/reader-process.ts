@@ -3,8 +3,8 @@ import type { FileKind } from './kind.ts';
 import { readFile } from './read.ts';
 
 /**
- * Reads one file and ends. Whatever a file makes a parser do stays in this process: it has no setting
- * and no secret, and `reader.ts` leaves it no right but to read our own code.
+ * Reads one file and ends, so that a file that breaks its parser breaks nothing else. This process has
+ * no setting and no secret; `reader.ts` says what it may do.
  */
 process.once('message', (asked) => void answer(asked as { kind: FileKind; bytes: Uint8Array }));
 

@@ -1,10 +1,13 @@
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import type { ReadFileReply } from '#services/optimizations/contract.ts';
+import {
+  fileNameOf,
+  fileTooLarge,
+  optimizationLimits,
+} from '#services/optimizations/contract/requests.ts';
+import type { ReadFileReply } from '#services/optimizations/contract/requests.ts';
 import { readBytes } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { visibleText } from '#services/platform/visible-text.ts';
-import { kindOf } from './kind.ts';
+import { fileProblem, kindOf } from './kind.ts';
 import type { FileReader } from './reader.ts';
 
 /** The field's name, its file's name and the lines between the parts. */
@@ -12,9 +15,14 @@ const formBytes = 10_000;
 
 /**
  * Reads the one file of a form, and keeps nothing of it.
+ *
  * @throws Problem 400, 413, 415 and 503, each with a sentence about the file
  */
-export async function readUpload(context: HttpContext, files: FileReader): Promise<ReadFileReply> {
+export async function readUpload(
+  context: HttpContext,
+  userId: string,
+  files: FileReader,
+): Promise<ReadFileReply> {
   const type = context.req.header('content-type') ?? '';
   if (!/^multipart\/form-data\s*;/i.test(type))
     throw new Problem(
@@ -26,14 +34,10 @@ export async function readUpload(context: HttpContext, files: FileReader): Promi
   const file = await fileOf(body, type);
   if (file.size > most) throw tooLarge();
   const bytes = Buffer.from(await file.arrayBuffer());
-  const { text, pagesRead, warnings } = await files.read(kindOf(file.name, bytes), bytes);
-  return {
-    name: nameOf(file.name),
-    text,
-    characters: text.length,
-    pages_read: pagesRead,
-    warnings,
-  };
+  const { signal } = context.req.raw;
+  const asked = { userId, signal };
+  const { text, pagesRead, warnings } = await files.read(kindOf(file.name, bytes), bytes, asked);
+  return { name: nameOf(file.name), text, pages_read: pagesRead, warnings };
 }
 
 /** @throws Problem 400 for a body that is no form, and for a form of anything but one file */
@@ -42,16 +46,14 @@ async function fileOf(body: Buffer, type: string): Promise<File> {
     .formData()
     .catch(() => new FormData());
   const [[field, file] = [], ...others] = [...form];
-  if (others.length > 0 || field !== 'file' || !(file instanceof File)) {
-    const message = 'Send one file, in the field `file`.';
-    throw new Problem('validation', message, { errors: [{ field: 'file', message }] });
-  }
+  if (others.length > 0 || field !== 'file' || !(file instanceof File))
+    throw fileProblem('validation', 'Send one file, in the field `file`.');
   return file;
 }
 
-/** On one line; a long one is cut before its ending. */
+/** A long one is cut before its ending. */
 function nameOf(sent: string): string {
-  const name = visibleText(sent).replace(/\s+/g, ' ').trim();
+  const name = fileNameOf(sent);
   const most = optimizationLimits.fileName;
   if (name.length <= most) return name;
   const ending = /\.\w+$/.exec(name)?.[0] ?? '';
@@ -59,6 +61,5 @@ function nameOf(sent: string): string {
 }
 
 function tooLarge(): Problem {
-  const message = `A file may have at most ${optimizationLimits.fileBytes / 1_000_000} MB.`;
-  return new Problem('file-too-large', message, { errors: [{ field: 'file', message }] });
+  return fileProblem('file-too-large', fileTooLarge);
 }

@@ -50,7 +50,7 @@ const fieldsOfQuestion: Readonly<Record<SlotParts['kind'], readonly string[]>> =
   claims: questionFields.filter((field) => field !== 'files'),
   review: [...questionFields, 'instruction'],
   draft: [...questionFields, 'instruction'],
-  verify: ['files'],
+  verify: ['files', 'instruction'],
 };
 
 function fieldsOfReply(asked: SlotParts, given: SlotParts, state: RunState): readonly string[] {

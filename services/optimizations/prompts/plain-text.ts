@@ -78,7 +78,7 @@ export function escapeMarkdown(text: string): string {
       .replace(/\n+/g, ' ')
       // A terminal obeys control characters, and an override of the direction hides what is written.
       .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, '')
-      .replace(/[\\`*_[\]<>|]/g, '\\$&')
+      .replace(/[\\`*_~[\]<>|]/g, '\\$&')
       .replace(/^([#+-]|\d+[.)])(?=\s)/, '\\$1')
       .replace(/&(?=#?[a-z\d]{1,32};)/gi, '\\&')
       // GFM makes links of bare addresses, also of escaped ones; an invisible word joiner prevents it.

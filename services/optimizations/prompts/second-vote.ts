@@ -1,3 +1,4 @@
+import { passagesOf } from '#services/optimizations/files/passages.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import {
   claimText,
@@ -5,8 +6,8 @@ import {
   optionText,
   reasonOf,
 } from '#services/optimizations/reading/texts.ts';
-import { ballotOf } from '#services/optimizations/reading/view.ts';
-import type { RunView } from '#services/optimizations/reading/view.ts';
+import { ballotOf, givenOf } from '#services/optimizations/reading/view.ts';
+import type { RunFile, RunView } from '#services/optimizations/reading/view.ts';
 import type { ReviewNotes, Stance, Vote } from '#services/optimizations/run/events.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
@@ -16,6 +17,9 @@ import {
   challengeBlocks,
   dataRule,
   expectedReplyCharacters,
+  fileBlocks,
+  filesRule,
+  filesRules,
   languageRule,
   oneLine,
   stagePrompt,
@@ -39,12 +43,17 @@ export type SecondVoteBrief = {
   options: readonly { id: string; text: string }[];
   /** Of the others, in an order of the voter's own. */
   reasons: readonly Reason[];
-  /** What the voter had voted; null for a seat that had not. */
-  own: { votes: Readonly<Record<string, { stance: Stance }>>; optionId: string } | null;
+  /** What the voter had voted, and why; null for a seat that had not. */
+  own: {
+    votes: Readonly<Record<string, { stance: Stance; reason?: string }>>;
+    decision: { optionId: string; reason?: string };
+  } | null;
   /** Facts and instructions that the person gave since, the latest last. */
   given: readonly string[];
   /** The claim that the latest fact is about. */
   changedClaim: string | null;
+  /** Of each file, what stands around the words that claims and reasons quote. */
+  passages?: readonly RunFile[];
 };
 
 export function secondVotePrompt(
@@ -62,10 +71,12 @@ export function secondVotePrompt(
       'Read the reasons of all sides. Judge reasons, not how often they occur: change your earlier vote where a reason or what is new convinces you, and keep it where none does.',
       'Vote on each claim: agree, disagree, or unsure when you lack the facts. Write a reason of at most 25 words for each claim that you disagree with, and for each unsure vote the fact that is missing. Then choose the option that you would take now, with your reason; choose undecidable when the facts do not suffice.',
       languageRule,
+      ...filesRule(brief.passages, filesRules.recalled),
       dataRule,
     ],
     blocks: [
       ...challengeBlocks(asked),
+      ...fileBlocks(brief.passages),
       { kind: 'new', text: given.map(oneLine).join('\n') },
       { kind: 'changed claim', text: changedClaim ?? '' },
       { kind: 'claims', text: listed(claims) },
@@ -82,15 +93,19 @@ export function secondVotePrompt(
             : [
                 ...claims.flatMap(({ id }) => {
                   const vote = own.votes[id];
-                  return vote === undefined ? [] : [`${id} | ${vote.stance}`];
+                  return vote === undefined ? [] : [lineOf(id, vote.stance, vote.reason)];
                 }),
-                `decision | ${own.optionId}`,
+                lineOf('decision', own.decision.optionId, own.decision.reason),
               ].join('\n'),
       },
     ],
     ask: 'Vote on the claims again and choose an option.',
     delimiter,
   });
+}
+
+function lineOf(...parts: readonly (string | undefined)[]): string {
+  return parts.flatMap((part) => (part === undefined ? [] : [oneLine(part)])).join(' | ');
 }
 
 export function secondVoteCall(
@@ -162,9 +177,8 @@ export function checkSecondVote(
 }
 
 /** What the person has said since the root, oldest first. */
-export function givenTo({ before, refines }: RunView): string[] {
-  const text = refines?.text ?? null;
-  return [...(before?.given ?? []), ...(text === null ? [] : [text])];
+export function givenTo(view: RunView): string[] {
+  return givenOf(view).map(({ text }) => text);
 }
 
 export function scrubFor({ state }: OpenRun): Scrub {
@@ -187,33 +201,55 @@ function briefOf(run: OpenRun, voter: string): SecondVoteBrief {
     )
       .slice(0, reasonsPerSide)
       .map((text) => ({ id, side, text: scrub(text) }));
-  const own = ballotOf(view, voter);
-  return {
-    claims: inOrder('claims', claimIds).map((id) => ({ id, text: scrub(claimText(view, id)) })),
-    options: inOrder('options', optionIds).map((id) => ({ id, text: scrub(optionText(view, id)) })),
-    reasons: [
-      ...claimIds.flatMap((id) =>
-        stances.flatMap((stance) =>
-          someOf(
-            id,
-            stance,
-            others.map((seat) => wordsOf(view, seat, id, stance)),
-          ),
-        ),
-      ),
-      ...optionIds.flatMap((id) =>
+  const claims = inOrder('claims', claimIds).map((id) => ({
+    id,
+    text: scrub(claimText(view, id)),
+  }));
+  const own = ownVotes(view, voter, scrub);
+  const reasons: Reason[] = [
+    ...claimIds.flatMap((id) =>
+      stances.flatMap((stance) =>
         someOf(
           id,
-          'for',
-          others.map((seat) =>
-            ballotOf(view, seat)?.decision.optionId === id ? decisionReason(view, seat) : null,
-          ),
+          stance,
+          others.map((seat) => wordsOf(view, seat, id, stance)),
         ),
       ),
-    ],
-    own: own && { votes: own.votes, optionId: own.decision.optionId },
+    ),
+    ...optionIds.flatMap((id) =>
+      someOf(
+        id,
+        'for',
+        others.map((seat) =>
+          ballotOf(view, seat)?.decision.optionId === id ? decisionReason(view, seat) : null,
+        ),
+      ),
+    ),
+  ];
+  return {
+    claims,
+    options: inOrder('options', optionIds).map((id) => ({ id, text: scrub(optionText(view, id)) })),
+    reasons,
+    own,
     given: givenTo(view),
     changedClaim: view.refines?.claimId ?? null,
+    passages: passagesOf(view.files, [...claims, ...reasons]),
+  };
+}
+
+/** With its own reasons, so that a seat that keeps a vote knows why it cast it. */
+function ownVotes(view: RunView, voter: string, scrub: Scrub): SecondVoteBrief['own'] {
+  const ballot = ballotOf(view, voter);
+  if (ballot === null) return null;
+  const scrubbed = ({ reason }: { reason?: string }) =>
+    reason === undefined ? {} : { reason: scrub(reason) };
+  const votes = Object.entries(ballot.votes).map(
+    ([id, vote]) => [id, { stance: vote.stance, ...scrubbed(vote) }] as const,
+  );
+  const { decision } = ballot;
+  return {
+    votes: Object.fromEntries(votes),
+    decision: { optionId: decision.optionId, ...scrubbed(decision) },
   };
 }
 

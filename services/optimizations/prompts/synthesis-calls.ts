@@ -1,7 +1,8 @@
-import type { Scores } from '#services/optimizations/run/events.ts';
+import { representative, votedOption } from '#services/optimizations/run/events.ts';
+import type { Flaw, Scores } from '#services/optimizations/run/events.ts';
 import { ranksOf } from '#services/optimizations/council/ranking.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
-import { votedOption } from '#services/optimizations/council/verdict.ts';
+import { fewestReviewers } from '#services/optimizations/council/verdict.ts';
 import {
   claimText,
   flawTexts,
@@ -9,8 +10,9 @@ import {
   optionText,
   quoteOf,
   reasonOf,
+  votedForSince,
 } from '#services/optimizations/reading/texts.ts';
-import { ballotOf, notesOf } from '#services/optimizations/reading/view.ts';
+import { ballotOf, correctedOf, notesOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import { labelsFor } from '#services/platform/seeded.ts';
@@ -41,9 +43,9 @@ export function draftCall(
   const lastDraft = run.view.calls[draftSlot(round - 1)]?.draft ?? null;
   const brief: DraftBrief = {
     decision: { optionId: sources.optionId, heading: writtenHeading(scores) },
-    flaws: (scores.flaws ?? []).map((flaw) => ({
+    flaws: standingFlaws(run.view, scores).map((flaw) => ({
       id: flaw.id,
-      texts: flawTexts(run.view, flaw),
+      texts: flawTexts(run.view, flaw).map(({ text }) => text),
     })),
     critiques: lowestCritiques(run.view, scores),
     reasons: disputedClaims(scores).flatMap((claimId) => reasonsAgainst(run.view, scores, claimId)),
@@ -61,7 +63,7 @@ export function draftCall(
       votes: scores.decision.votes[id]?.length ?? 0,
     })),
     topAnswers: topAnswers(run, scores, round),
-    consensusIds: scores.consensus,
+    consensusIds: sources.consensusIds,
     disagreements: disputedClaims(scores).map((claimId) => ({
       claimId,
       ...argumentsOf(run, scores, claimId),
@@ -70,7 +72,11 @@ export function draftCall(
     ...(run.view.refines === null
       ? {}
       : {
-          refines: { given: givenTo(run.view), decision: run.view.before?.decision ?? null },
+          refines: {
+            given: givenTo(run.view),
+            decision: run.view.before?.decision ?? null,
+            corrected: correctedOf(run.view),
+          },
         }),
     complaints: lastDraft === null ? [] : complaintsAbout(run, lastDraft, sources, round - 1),
     lastDraft,
@@ -107,9 +113,13 @@ export function draftCall(
 export function verifyCall(run: OpenRun, round: number, delimiter: string): PreparedCall {
   const draft = run.view.calls[draftSlot(round)]?.draft;
   if (!draft) throw new TextErased('There is no draft to verify');
-  const consensus = scoresOf(run).consensus.map((id) => ({ id, text: claimText(run.view, id) }));
+  const corrected = correctedOf(run.view);
+  const consensus = standingConsensus(run.view, scoresOf(run)).map((id) => ({
+    id,
+    text: claimText(run.view, id),
+  }));
   return {
-    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files }),
+    request: verificationPrompt(draft, consensus, { delimiter, files: run.view.files, corrected }),
     expectedCharacters: expectedReplyCharacters.verification,
     check: (reply) =>
       checked(parseReply('verification', reply), (verification, repaired) => ({
@@ -117,7 +127,7 @@ export function verifyCall(run: OpenRun, round: number, delimiter: string): Prep
           kind: 'verify',
           ...checkVerification(
             verification,
-            consensus.map(({ id }) => id),
+            [...consensus, ...corrected].map(({ id }) => id),
             draftAsText(draft),
           ),
         },
@@ -140,8 +150,8 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
   return {
     claimIds,
     optionId: votedOption(scores) ?? '',
-    flawIds: (scores.flaws ?? []).map(({ id }) => id),
-    consensusIds: scores.consensus,
+    flawIds: standingFlaws(view, scores).map(({ id }) => id),
+    consensusIds: standingConsensus(view, scores),
     disagreementIds: disputedClaims(scores),
     minorityIds: disputedClaims(scores).filter(
       (id) =>
@@ -162,13 +172,22 @@ function draftSources(run: OpenRun, asked: Challenge, scores: Scores): DraftSour
       ...Object.values(run.shown),
       view.before?.decision ?? '',
       // The writer answers these, so it may name their numbers.
-      ...(scores.flaws ?? []).flatMap((flaw) => flawTexts(view, flaw)),
+      ...standingFlaws(view, scores).flatMap((flaw) =>
+        flawTexts(view, flaw).map(({ text }) => text),
+      ),
       ...disputedClaims(scores).flatMap((id) =>
         reasonsAgainst(view, scores, id).map(({ text }) => text),
       ),
       ...lowestCritiques(view, scores),
     ],
   };
+}
+
+/** The flaws that a recommendation has to answer: enough of their reviewers have not changed sides. */
+function standingFlaws(view: RunView, { flaws = [] }: Pick<Scores, 'flaws'>): Flaw[] {
+  return flaws.filter(
+    (flaw) => flaw.reviewers.length - votedForSince(view, flaw).length >= fewestReviewers,
+  );
 }
 
 function complaintsAbout(
@@ -181,13 +200,15 @@ function complaintsAbout(
     const outcome = run.view.calls[verifySlot(round, verifier)]?.outcome;
     return outcome?.kind === 'verify' && outcome.contradicts ? outcome.claimIds : [];
   });
+  const corrected = correctedOf(run.view).map(({ id }) => id);
+  const named = [...new Set(contradicted)].map((id) =>
+    corrected.includes(id) ? `the fact in place of ${id}` : id,
+  );
   return [
     ...checkDraft(draft, sources).complaints,
     ...(contradicted.length === 0
       ? []
-      : [
-          `Two readers compared it with the consensus; it contradicts ${[...new Set(contradicted)].join(', ')}.`,
-        ]),
+      : [`Two readers compared it with the consensus; it contradicts ${named.join(', ')}.`]),
   ];
 }
 
@@ -195,6 +216,12 @@ function topAnswers(run: OpenRun, scores: Scores, round: number): LabelledAnswer
   const best = scores.order.slice(0, 3);
   const labels = labelsFor(seedOf(run), `draft:${round}`, best);
   return best.map((seat) => ({ label: labels[seat] ?? '', text: run.shown[seat] ?? '' }));
+}
+
+/** What the panel agrees on; a fact that the person gave has replaced the others. */
+function standingConsensus(view: RunView, { consensus }: Pick<Scores, 'consensus'>): string[] {
+  const corrected = correctedOf(view).map(({ id }) => id);
+  return consensus.filter((id) => !corrected.includes(id));
 }
 
 function disputedClaims(scores: Scores): string[] {
@@ -222,7 +249,8 @@ function reasonsAgainst(view: RunView, scores: Scores, claimId: string) {
 
 /** What the two reviewers who placed the best answer lowest wrote. */
 function lowestCritiques(view: RunView, scores: Scores): string[] {
-  const best = scores.verdict?.bestSeat ?? scores.order[0] ?? '';
+  const best = representative(scores);
+  if (best === null) return [];
   const placed = view.seats.flatMap(({ seat }) => {
     const ballot = ballotOf(view, seat);
     const place =

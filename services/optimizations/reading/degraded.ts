@@ -1,4 +1,5 @@
-import type { Degraded, Optimization } from '#services/optimizations/contract.ts';
+import type { Degraded, Optimization } from '#services/optimizations/contract/run.ts';
+import { seatName } from './words/names.ts';
 import type { RunView } from './view.ts';
 
 /** A completed run in which a model that was paid for has no accepted answer. */
@@ -15,30 +16,41 @@ export function describeDegraded(view: RunView, why: (seat: string) => string): 
     answered: seats.length - missing.length,
     paid_for: seats.length,
     missing: missing.map(({ seat, name }) => ({ seat, name, why: why(seat) })),
+    declined: paid.filter((one) => one.why === 'refusal').length,
     strongest_missing: out.has(schedule.strongest),
     refunded: settled.refunded,
   };
 }
 
-/** The heading of the banner, and its sentences. */
-export function degradedWords(
-  { answered, paid_for: paidFor, missing, strongest_missing: isStrongest, refunded }: Degraded,
-  { price }: Pick<Optimization['credits'], 'price'>,
-): { title: string; sentences: string[] } {
+export type DegradedRun = Pick<Optimization, 'degraded' | 'credits' | 'refines'>;
+
+/** The heading of the banner, and its sentences; null where every model answered. */
+export function degradedWords({
+  degraded,
+  credits: { price },
+  refines,
+}: DegradedRun): { title: string; sentences: string[] } | null {
+  if (degraded === null) return null;
+  const { answered, paid_for: paidFor, missing, refunded } = degraded;
+  const did = refines === null ? 'answered' : 'voted again';
   const names = missing.map(
-    ({ seat, name, why }) => `${name} (${seat}): ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
+    ({ seat, why }) => `${seatName(missing, seat)}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
   );
   return {
-    title: `${answered} of ${paidFor} models answered`,
+    title: `${answered} of ${paidFor} models ${did}`,
     sentences: [
       `Missing: ${names.join('; ')}.`,
-      isStrongest
+      degraded.strongest_missing
         ? 'The strongest model of the panel is missing.'
-        : 'The strongest model of the panel answered.',
+        : `The strongest model of the panel ${did}.`,
       ...(price === 0 ? [] : [moneySentence(refunded, price)]),
+      ...(price === 0 || degraded.declined === 0 ? [] : [declinedRule]),
     ],
   };
 }
+
+/** The rule of the terms. */
+const declinedRule = 'A model that declines to answer is paid for.';
 
 function moneySentence(refunded: number, price: number): string {
   return refunded === 0

@@ -1,19 +1,23 @@
-import type { OptionSide, RunResult } from '#services/optimizations/contract.ts';
-import { votedOption } from '#services/optimizations/council/verdict.ts';
+import type { OptionSide, RunResult } from '#services/optimizations/contract/result.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
-import { hasNoDraft, undecidableOption } from '#services/optimizations/run/events.ts';
+import { hasNoDraft, undecidableOption, votedOption } from '#services/optimizations/run/events.ts';
 import type { Heading, Scores, Slot } from '#services/optimizations/run/events.ts';
 import { draftSlot, verifySlot } from '#services/optimizations/run/slots.ts';
 import {
+  claimText,
   decisionReason,
   erased,
   fatalFlawsOf,
   flawTexts,
+  hasVotedSince,
   missingFact,
   opinionOf,
   optionText,
   reasonOf,
+  votedForSince,
 } from './texts.ts';
+import { seatName } from './words/names.ts';
+import { isVotedAgain } from './view.ts';
 import type { RunView } from './view.ts';
 
 /**
@@ -28,21 +32,21 @@ export function describeResult(view: RunView): RunResult | null {
   const isWritten = !hasNoDraft(conclusion);
   const draft = isWritten ? acceptedDraft(view) : null;
   const about = scores && (scores.verdict ? votedOption(scores) : draftedOption(view));
-  const tieBreak = scores?.verdict?.tieBreak ?? null;
+  const chosen = heading === 'no_majority' ? null : about;
   return {
     heading,
-    option_id: heading === 'no_majority' ? null : about,
-    ...votesFor(scores, about),
-    tie_break: tieBreak === null ? null : { option_id: tieBreak, by: 'order' },
+    option_id: chosen,
+    ...votesFor(scores, chosen),
+    tie_break: scores?.verdict?.tieBreak ?? null,
     decision_option: about === null ? null : optionText(view, about),
-    objection:
-      scores && about !== null ? objectionTo(view, scores, proposersOf(view, about)) : null,
+    objection: scores && about !== null ? objectionTo(view, scores, about) : null,
     missing_facts: heading === 'undecidable' ? missingFacts(view) : [],
     flaws: (scores?.flaws ?? []).map((flaw) => ({
       id: flaw.id,
       about_seat: flaw.aboutSeat,
       reviewers: [...flaw.reviewers],
       texts: flawTexts(view, flaw),
+      voted_for_since: votedForSince(view, flaw),
       reply: draft?.flaw_replies.find(({ flaw_id }) => flaw_id === flaw.id)?.text ?? null,
     })),
     options: (scores?.verdict?.contenders ?? []).map((id) => describeOption(view, scores!, id)),
@@ -50,11 +54,13 @@ export function describeResult(view: RunView): RunResult | null {
   };
 }
 
-function votesFor(scores: Scores | null, option: string | null) {
-  const camps = scores?.decision.votes ?? {};
+/** For an option, or without one the most that any has; by heads. */
+export function votesFor(scores: Scores | null, option: string | null) {
+  const votes = scores?.decision.votes ?? {};
+  const counts = Object.values(votes).map((seats) => seats.length);
   return {
-    votes_for: option === null ? 0 : (camps[option]?.length ?? 0),
-    votes_total: Object.values(camps).reduce((sum, seats) => sum + seats.length, 0),
+    votes_for: option === null ? Math.max(0, ...counts) : (votes[option]?.length ?? 0),
+    votes_total: counts.reduce((sum, count) => sum + count, 0),
   };
 }
 
@@ -74,7 +80,7 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
   return {
     decision: draft?.decision ?? erased,
     changed: view.refines === null ? null : draft?.changed || erased,
-    sections: draft?.sections ?? [],
+    sections: (draft?.sections ?? []).filter((section) => !repeatsConsensus(view, section)),
     next_steps: (draft?.next_steps ?? []).map((step) => ({ ...step, done: false })),
     dissent: draft?.dissent ?? [],
     uncertainties: draft?.uncertainties ?? [],
@@ -83,18 +89,25 @@ function written(view: RunView, draft: WrittenDraft | null): Words {
   };
 }
 
+/** Whether a section says only what the consensus points say, word for word. */
+function repeatsConsensus(view: RunView, { blocks }: WrittenDraft['sections'][number]): boolean {
+  const points = (view.scores?.consensus ?? []).map((id) => claimText(view, id));
+  return blocks.every(({ text }) => points.includes(text));
+}
+
 /** The page of a run without a checked draft: the best answer for the option, or what is missing. */
 function putTogether(view: RunView, heading: Heading, option: string | null): Words {
   const none = { changed: null, next_steps: [], dissent: [], verified: 'none' as const };
-  if (heading === 'undecidable' || option === undecidableOption)
+  const seat = view.conclusion?.bestSeat ?? null;
+  const isOpen = heading === 'undecidable' || option === undecidableOption;
+  if (isOpen || (seat === null && option !== null))
     return {
       ...none,
       decision: option === null ? erased : optionText(view, option),
-      sections: [],
+      sections: isOpen ? [] : voterReasons(view, option ?? ''),
       uncertainties: [],
       seat: null,
     };
-  const seat = view.conclusion?.bestSeat ?? null;
   const opinion = seat === null ? null : opinionOf(view, seat);
   return {
     ...none,
@@ -107,6 +120,16 @@ function putTogether(view: RunView, heading: Heading, option: string | null): Wo
     uncertainties: opinion ? [...opinion.assumptions, ...opinion.missing_info] : [],
     seat,
   };
+}
+
+/** Why its voters want an option that no answer proposes. */
+function voterReasons(view: RunView, option: string): RunResult['sections'] {
+  const voters = view.scores?.decision.votes[option] ?? [];
+  const reasons = voters.flatMap((seat) => {
+    const reason = decisionReason(view, seat);
+    return reason === null ? [] : [`${seatName(view.seats, seat)}: ${reason}`];
+  });
+  return [{ heading: 'Why they voted for it', blocks: plain(reasons) }].filter(isFilled);
 }
 
 /** The facts that models ask for, those that more of them name first. */
@@ -136,7 +159,7 @@ function describeOption(view: RunView, scores: Scores, id: string): OptionSide {
         : voter !== undefined && reason !== null
           ? { seat: voter, text: reason }
           : null,
-    objection: objectionTo(view, scores, proposers),
+    objection: objectionTo(view, scores, id),
     settled_by: settles(view, scores, proposers),
   };
 }
@@ -145,24 +168,44 @@ function proposersOf(view: RunView, option: string): readonly string[] {
   return view.ledger?.options[option]?.seats ?? [];
 }
 
-/** A fatal flaw of one of its answers, best placed first; else a reason against one of their claims. */
-function objectionTo(
-  view: RunView,
-  scores: Scores,
-  proposers: readonly string[],
-): OptionSide['objection'] {
+/**
+ * A fatal flaw of one of its answers, best placed first; else a reason against one of their claims.
+ * The words of a seat that voted for the option all the same come last.
+ */
+function objectionTo(view: RunView, scores: Scores, option: string): OptionSide['objection'] {
+  const proposers = proposersOf(view, option);
   const answers = scores.order.filter((seat) => proposers.includes(seat));
-  for (const answer of answers)
-    for (const { seat } of view.seats) {
-      const text = fatalFlawsOf(view, seat, answer)[0];
-      if (text !== undefined) return { seat, text, claim_id: null };
-    }
-  for (const claim of claimsOf(view, scores, proposers))
-    for (const seat of scores.claims[claim]?.disagree ?? []) {
+  const voters = scores.decision.votes[option] ?? [];
+  const flaws = answers.flatMap((answer) =>
+    view.seats.flatMap(({ seat }) =>
+      fatalFlawsOf(view, seat, answer).map((text) => ({
+        seat,
+        text,
+        claim_id: null,
+        voted_for: voters.includes(seat),
+        voted_for_since: hasVotedSince(view, seat, option),
+      })),
+    ),
+  );
+  const reasons = claimsOf(view, scores, proposers).flatMap((claim) =>
+    (scores.claims[claim]?.disagree ?? []).flatMap((seat) => {
       const text = reasonOf(view, seat, claim);
-      if (text !== null && !proposers.includes(seat)) return { seat, text, claim_id: claim };
-    }
-  return null;
+      return text === null || proposers.includes(seat)
+        ? []
+        : [
+            {
+              seat,
+              text,
+              claim_id: claim,
+              voted_for: voters.includes(seat),
+              voted_for_since:
+                hasVotedSince(view, seat, option) && !isVotedAgain(view, seat, claim),
+            },
+          ];
+    }),
+  );
+  const all = [...flaws, ...reasons];
+  return all.find(({ voted_for: isVoter }) => !isVoter) ?? all[0] ?? null;
 }
 
 /** The fact that its best answer asks for; else one that a voter misses for one of its claims. */

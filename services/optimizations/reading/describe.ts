@@ -4,14 +4,17 @@ import { formatNumber } from '#services/platform/numbers.ts';
 import type {
   BiasAnalysis,
   Disagreement,
+  Rejected,
+} from '#services/optimizations/contract/result.ts';
+import type {
   Evolution,
   Optimization,
-  OptimizationSummary,
   ProgressStep,
-  RunStatus,
   SeatProgress,
   SeatStatus,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
+import { representative, votedOption } from '#services/optimizations/run/events.ts';
 import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
 import {
   answerSlot,
@@ -20,7 +23,7 @@ import {
   reviewSlot,
 } from '#services/optimizations/run/slots.ts';
 import { describeDegraded } from './degraded.ts';
-import { acceptedDraft, describeResult } from './describe-result.ts';
+import { acceptedDraft, describeResult, votesFor } from './describe-result.ts';
 import {
   claimText,
   decisionReason,
@@ -31,8 +34,9 @@ import {
   optionText,
   quoteOf,
 } from './texts.ts';
-import { answerCall } from './view.ts';
+import { answerCall, ballotOf, isVotedAgain } from './view.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
+import { outcomeOf } from './words/result.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
 
@@ -67,17 +71,16 @@ export function describeRun(view: RunView, now: number): Optimization {
 
 function describeRefinement({ refines, before }: RunView): Optimization['refines'] {
   if (refines === null) return null;
-  const { root, previous, number, included, about, claimId, claims, text } = refines;
+  const { root, previous, number, about, claimId, claims, text } = refines;
   return {
     root_id: root,
     previous_id: previous,
     number,
-    included,
     about,
     text: about === 'contested' ? null : (text ?? erased),
     claim_id: claimId,
     claim_ids: [...claims],
-    given_before: [...(before?.given ?? [])],
+    given_before: (before?.given ?? []).map((given) => given.text),
     decision_before: before?.decision ?? null,
   };
 }
@@ -85,6 +88,7 @@ function describeRefinement({ refines, before }: RunView): Optimization['refines
 export function summarize(view: RunView): OptimizationSummary {
   const cost = costOf(view, Object.keys(view.calls));
   const status = statusOf(view);
+  const votes = countVotes(view.scores);
   const simulated = view.seats.filter((seat) => seat.simulated).length;
   return {
     id: view.id,
@@ -96,17 +100,15 @@ export function summarize(view: RunView): OptimizationSummary {
     progress: overallProgress(view),
     agreement_score: view.scores?.agreement.score ?? null,
     confidence_score: view.scores?.decision.share ?? null,
+    ...votes,
+    outcome: outcomeOf(
+      view.stage === 'closed' ? (view.conclusion?.heading ?? null) : null,
+      votes,
+      view.conclusion?.bestSeat ?? null,
+    ),
     cost: cost.micros === null ? null : cost.micros / 1_000_000,
     cost_is_minimum: cost.atLeast,
-    credits: {
-      price: view.price,
-      reserved: view.stage === 'draft' || view.stage === 'closed' ? 0 : view.price,
-      charged: view.settled ? view.settled.captured - view.settled.refunded : null,
-      refunded: view.settled?.refunded ?? null,
-      // A draft that is cancelled never held a credit.
-      settlement:
-        status === 'cancelled' && view.startedAt === null ? 'none' : settlementOf(view.stage),
-    },
+    credits: creditsOf(view),
     simulated: simulated > 0,
     simulated_seats: simulated,
     root_id: view.refines?.root ?? null,
@@ -115,6 +117,26 @@ export function summarize(view: RunView): OptimizationSummary {
     createdAt: view.createdAt,
     ended_at: view.endedAt,
   };
+}
+
+export function creditsOf(view: RunView): OptimizationSummary['credits'] {
+  const { price, stage, settled } = view;
+  // A draft that is cancelled never held a credit.
+  const isCancelledDraft = statusOf(view) === 'cancelled' && view.startedAt === null;
+  return {
+    price,
+    reserved: stage === 'draft' || stage === 'closed' ? 0 : price,
+    charged: settled ? settled.captured - settled.refunded : null,
+    refunded: settled?.refunded ?? null,
+    settlement: isCancelledDraft ? 'none' : settlementOf(stage),
+  };
+}
+
+/** By heads. In v0.1 the draft chose the option, so that no list can know its votes. */
+function countVotes(scores: Scores | null): Pick<OptimizationSummary, 'votes_for' | 'votes_total'> {
+  return scores?.verdict
+    ? votesFor(scores, scores.verdict.optionId)
+    : { votes_for: null, votes_total: null };
 }
 
 export function statusOf(view: Pick<RunView, 'stage' | 'conclusion'>): RunStatus {
@@ -452,11 +474,12 @@ function endReason(view: RunView): string | null {
   if (reason === null) return null;
   if (reason === 'reviews' && view.refines) return 'Too few models voted again.';
   const words = {
-    quorum: 'Too few models gave an answer that could be used.',
+    quorum: `${hasAnswer(view) ? 'Too few models' : 'No model'} gave an answer that could be used.`,
     reviews: 'Too few models reviewed the answers.',
     timeout: 'Optimization timeout: the run took longer than it may.',
     not_seatable: 'The models of this strategy are not available.',
     person: 'You cancelled this run.',
+    refused: 'This refinement was not started.',
     drafts_failed:
       view.conclusion?.heading === 'best_single_answer'
         ? 'No recommendation passed its checks, so the best single answer is shown instead.'
@@ -464,6 +487,10 @@ function endReason(view: RunView): string | null {
     no_ledger: 'The claims of the answers could not be merged, so no recommendation was written.',
   } as const;
   return words[reason];
+}
+
+function hasAnswer(view: RunView): boolean {
+  return view.seats.some(({ seat }) => answerCall(view, seat)?.outcome);
 }
 
 function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
@@ -478,6 +505,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     clear_winner_reason: scores.clearWinnerReason,
     disagreement_areas: scores.disagreements.map((area) => describeArea(view, scores, area)),
     consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
+    rejected_claims: rejectedIds(scores).map((id) => describeRejected(view, scores, id)),
     model_confidence_scores: Object.fromEntries(
       Object.entries(scores.confidence).map(([seat, { support }]) => [
         seat,
@@ -492,11 +520,10 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
       ? {
           seat: scores.minority.seat,
           position: positionOf(view, scores.minority),
+          votes: otherVotes(view, scores),
           against: [...scores.minority.against],
           flaws: scores.minority.against.flatMap((seat) =>
-            fatalFlawsOf(view, seat, scores.verdict?.bestSeat ?? scores.order[0] ?? '').map(
-              (text) => ({ seat, text }),
-            ),
+            fatalFlawsOf(view, seat, representative(scores) ?? '').map((text) => ({ seat, text })),
           ),
         }
       : null,
@@ -550,8 +577,32 @@ function agreementNote(scores: Scores): string | null {
   ];
   if (notes.length > 0) return notes.join(' ');
   return rank === null
-    ? 'Reviewers had too few answers in common to measure how far their orders agree.'
+    ? 'The score leaves out how far the orders of the reviewers agree: they had too few answers in common.'
     : null;
+}
+
+/** What most of the weight is against, where no other list has it. */
+function rejectedIds({ claims, disagreements, uncertainty }: Scores): string[] {
+  const listed = new Set([
+    ...disagreements.map(({ about }) => about),
+    ...uncertainty.flatMap(({ kind, ref }) => (kind === 'unsure_claim' ? [ref] : [])),
+  ]);
+  return Object.entries(claims)
+    .filter(([id, { agreeShare }]) => agreeShare !== null && agreeShare < 1 / 2 && !listed.has(id))
+    .toSorted(([, one], [, other]) => other.disagree.length - one.disagree.length)
+    .map(([id]) => id);
+}
+
+function describeRejected(view: RunView, scores: Scores, id: string): Rejected {
+  const { agree = [], disagree = [], unsure = [] } = scores.claims[id] ?? {};
+  const side = { stance: 'disagree', seats: [...disagree] };
+  return {
+    claim_id: id,
+    text: claimText(view, id),
+    agree: [...agree],
+    unsure: [...unsure],
+    against: { ...side, quote: quoteOf(view, scores, id, side) },
+  };
 }
 
 function describeArea(
@@ -568,6 +619,10 @@ function describeArea(
       seats: [...side.seats],
       quote: quoteOf(view, scores, area.about, side),
     })),
+    firm: (area.firm ?? []).flatMap((seat) => {
+      const percent = ballotOf(view, seat)?.votes[area.about]?.confidence;
+      return percent === undefined ? [] : [{ seat, percent }];
+    }),
     settled_by: settledBy(view, scores, area.about),
   };
 }
@@ -578,25 +633,47 @@ function settledBy(view: RunView, scores: Scores, about: string): string | null 
   return written ?? missingFact(view, scores, about);
 }
 
-/** A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. */
+/** Who voted for another option than the one that was chosen. */
+function otherVotes(
+  view: RunView,
+  scores: Scores,
+): NonNullable<BiasAnalysis['minority_report']>['votes'] {
+  const chosen = votedOption(scores);
+  return Object.entries(scores.decision.votes)
+    .filter(([option]) => option !== chosen)
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .map(([option, seats]) => ({
+      option_id: option,
+      text: optionText(view, option),
+      seats: [...seats],
+    }));
+}
+
+/**
+ * A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. In a
+ * refinement the reason comes first, because it is newer than the answer.
+ */
 function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minority']>): string {
   const ownAnswer = opinionOf(view, seat)?.recommendation.one_line ?? erased;
-  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
   const reason = decisionReason(view, seat);
+  if (reason !== null && isVotedAgain(view, seat, 'decision')) return reason;
+  if (view.ledger?.options[optionId]?.seats.includes(seat) !== false) return ownAnswer;
   const option = optionText(view, optionId);
   return reason === null ? option : `${option}: ${reason}`;
 }
 
 function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): string {
+  // A refinement asks for votes only: what answers said stands as it was before.
+  const first = view.refines === null ? '' : ' in the first round';
   switch (factor.kind) {
     case 'unsure_claim':
       return `${factor.count} models are unsure: ${claimText(view, factor.ref)}`;
     case 'flips':
-      return `${factor.count} models would change their advice if this were false: ${claimText(view, factor.ref)}`;
+      return `${factor.count} models ${first === '' ? '' : `said${first} that they `}would change their advice if this were false: ${claimText(view, factor.ref)}`;
     case 'assumption':
-      return `Assumed by ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `Assumed by ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'missing_info':
-      return `Missing for ${factor.count} models: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `Missing for ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'process':
       return processWords[factor.ref] ?? factor.ref;
   }

@@ -14,8 +14,6 @@ import {
   runEventOf,
 } from './read-run.ts';
 import { withTicks } from './next-steps.ts';
-import type { EventTexts } from './view.ts';
-import type { RecordedEvent } from '#db/recorded-event.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 
 export type RunExportDependencies = {
@@ -66,11 +64,12 @@ export function runExport(dependencies: RunExportDependencies): ExportPart {
 }
 
 async function* runRows(
-  { pool, readStream, sealer, clock }: RunExportDependencies,
+  { pool, readStream, clock, ...dependencies }: RunExportDependencies,
   runId: string,
 ): AsyncGenerator<readonly [string, ExportRow]> {
+  const sealer = forgiving(dependencies.sealer);
   const { events } = await readStream(streamOf(runId));
-  const texts = await Promise.all(events.map(async (event) => textsOf(sealer, event)));
+  const texts = await Promise.all(events.map(async (event) => openTexts(sealer, event)));
   const previous = previousOf(events[0]);
   const base = previous === null ? null : await createReadRun({ readStream, sealer })(previous);
   const run = foldRun(
@@ -109,12 +108,13 @@ async function* runRows(
   }
 }
 
-/** A text that was damaged must not keep a person from everything else. */
-async function textsOf(sealer: Sealer, recorded: RecordedEvent): Promise<EventTexts> {
-  try {
-    return await openTexts(sealer, recorded);
-  } catch (error) {
-    if (error instanceof IntegrityError) return {};
-    throw error;
-  }
+/** A text that was damaged reads like an erased one: it must not keep a person from everything else. */
+function forgiving({ open }: Pick<Sealer, 'open'>): Pick<Sealer, 'open'> {
+  return {
+    open: async (sealed, context) =>
+      open(sealed, context).catch((error: unknown) => {
+        if (error instanceof IntegrityError) return { erased: true };
+        throw error;
+      }),
+  };
 }

@@ -1,6 +1,6 @@
 import type { StreamFacts } from '#services/live/hub.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { occurredAt, openTexts, patchWithCase, runEventOf } from './read-run.ts';
 import { erased } from './texts.ts';

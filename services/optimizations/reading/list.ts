@@ -3,15 +3,14 @@ import { newestRuns, readRunPage } from '#projections/optimization-list.ts';
 import type { RootRow, RunChoice, RunRow } from '#projections/optimization-list.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import type {
-  OptimizationList,
-  OptimizationSummary,
-  RunsQuery,
-} from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import type { OptimizationList } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import type { RunsQuery } from '#services/optimizations/contract/requests.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { averageProgress, progressWithoutSeat, settlementOf, stageProgress } from './describe.ts';
 import { erased } from './texts.ts';
+import { outcomeOf } from './words/result.ts';
 
 /** A person's runs as lists show them: the rows of the read model, with their two texts opened. */
 type ListDependencies = { pool: Queryable; sealer: Pick<Sealer, 'open'> };
@@ -37,6 +36,7 @@ export async function listRuns(
       rows.map(async (row) => ({
         ...(await describeRow(dependencies.sealer, row)),
         refinements: row.refinements,
+        running_refinement_id: row.open_refinement,
       })),
     ),
     pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },
@@ -121,6 +121,9 @@ export function summaryOf(
     progress: progressOf(row),
     agreement_score: row.agreement_score,
     confidence_score: row.decision_share,
+    votes_for: row.votes_for,
+    votes_total: row.votes_total,
+    outcome: outcomeOf(isClosed ? row.heading : null, row, row.best_seat),
     cost: row.cost_micros === null ? null : row.cost_micros / 1_000_000,
     // While it runs, no cost is missing for good.
     cost_is_minimum: hasEnded && row.unpriced_calls > 0,

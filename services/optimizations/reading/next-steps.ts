@@ -1,5 +1,5 @@
 import type { Queryable } from '#db/connect.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { FieldsOf } from './view.ts';
 
 /** Which next steps of a result its owner has ticked off: plain rows beside the run's events. */

@@ -8,7 +8,7 @@ import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import { standInFor } from '#services/sandbox/models/cases.ts';
-import { withBase } from '#services/optimizations/refinement/with-base.ts';
+import { withBase } from './with-base.ts';
 import { applyPatch, beginView, fieldsOfView, patchOf, withStreamed } from './view.ts';
 import type { EventTexts, FieldsOf, RunPatch, RunView } from './view.ts';
 

@@ -2,7 +2,7 @@ import type { Flaw, Scores } from '#services/optimizations/run/events.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { opinionSlot } from '#services/optimizations/run/slots.ts';
-import { ballotOf, notesOf } from './view.ts';
+import { ballotOf, isVotedAgain, notesOf, reviewOf } from './view.ts';
 import type { RunView } from './view.ts';
 
 /** What a run's claims, options and seats say, in the words that were sealed. */
@@ -37,9 +37,29 @@ export function opinionOf(view: RunView, seat: string): Opinion | null {
 /** As an option reads where the extractor did not word it. */
 export const undecidableText = 'This cannot be decided from what was given';
 
-/** What the reviewers of a flaw wrote against that answer, in their order. */
-export function flawTexts(view: RunView, { aboutSeat, reviewers }: Flaw): string[] {
-  return reviewers.flatMap((reviewer) => fatalFlawsOf(view, reviewer, aboutSeat));
+/** What the reviewers of a flaw wrote against that answer, each text once with all who wrote it. */
+export function flawTexts(
+  view: RunView,
+  { aboutSeat, reviewers }: Flaw,
+): { seats: string[]; text: string }[] {
+  const authors = new Map<string, string[]>();
+  for (const seat of reviewers)
+    for (const text of fatalFlawsOf(view, seat, aboutSeat))
+      authors.set(text, [...(authors.get(text) ?? []), seat]);
+  return [...authors].map(([text, seats]) => ({ seats, text }));
+}
+
+/** Of a flaw's reviewers, those that have come round to that answer's option in a refinement. */
+export function votedForSince(view: RunView, { aboutSeat, reviewers }: Flaw): string[] {
+  const options = Object.entries(view.ledger?.options ?? {});
+  const option = options.find(([, { seats }]) => seats.includes(aboutSeat))?.[0];
+  return reviewers.filter((seat) => option !== undefined && hasVotedSince(view, seat, option));
+}
+
+/** A seat that voted for the option in the first vote has raised its flaw all the same. */
+export function hasVotedSince(view: RunView, seat: string, option: string): boolean {
+  const { firstOption = null, ballot } = reviewOf(view, seat) ?? {};
+  return firstOption !== null && firstOption !== option && ballot?.decision.optionId === option;
 }
 
 /** What a reviewer wrote against an answer. */
@@ -50,7 +70,13 @@ export function fatalFlawsOf(view: RunView, reviewer: string, aboutSeat: string)
 }
 
 /** What a seat says about a claim or the decision: its own words on exactly that, or nothing. */
-export type Quote = { seat: string; text: string; source: 'reason' | 'answer' };
+export type Quote = {
+  seat: string;
+  text: string;
+  source: 'reason' | 'answer';
+  /** In a refinement: from before it. */
+  earlier: boolean;
+};
 
 /** The reason that a seat gave with its vote on a claim; null without one. */
 export function reasonOf(view: RunView, seat: string, claimId: string): string | null {
@@ -70,17 +96,19 @@ export function quoteOf(
   { stance, seats }: { stance: string; seats: readonly string[] },
 ): Quote | null {
   const best = order.filter((seat) => seats.includes(seat));
-  if (about === 'decision') return first(best, (seat) => decisionReason(view, seat));
-  const answered = view.ledger?.claims[about]?.quotes ?? [];
+  const reasoned = first(best, (seat) =>
+    about === 'decision' ? decisionReason(view, seat) : reasonOf(view, seat, about),
+  );
+  const answered = about === 'decision' ? [] : (view.ledger?.claims[about]?.quotes ?? []);
   const fromAnswer =
     stance === 'agree'
-      ? first(
-          best,
-          (seat) => answered.find((quote) => quote.seat === seat)?.quote ?? null,
-          'answer',
-        )
+      ? first(best, (seat) => answered.find((quote) => quote.seat === seat)?.quote ?? null)
       : null;
-  return fromAnswer ?? first(best, (seat) => reasonOf(view, seat, about));
+  const isRefinement = view.refines !== null;
+  if (fromAnswer !== null) return { ...fromAnswer, source: 'answer', earlier: isRefinement };
+  if (reasoned === null) return null;
+  const earlier = isRefinement && !isVotedAgain(view, reasoned.seat, about);
+  return { ...reasoned, source: 'reason', earlier };
 }
 
 export function decisionReason(view: RunView, seat: string): string | null {
@@ -90,11 +118,10 @@ export function decisionReason(view: RunView, seat: string): string | null {
 function first(
   seats: readonly string[],
   wordsOf: (seat: string) => string | null,
-  source: Quote['source'] = 'reason',
-): Quote | null {
+): Pick<Quote, 'seat' | 'text'> | null {
   for (const seat of seats) {
     const text = wordsOf(seat);
-    if (text !== null) return { seat, text, source };
+    if (text !== null) return { seat, text };
   }
   return null;
 }

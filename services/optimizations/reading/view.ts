@@ -18,7 +18,7 @@ import type {
   SeatingFacts,
   Slot,
 } from '#services/optimizations/run/events.ts';
-import type { OptimizationSummary, Refinable } from '#services/optimizations/summary-contract.ts';
+import type { OptimizationSummary, Refinable } from '#services/optimizations/contract/summary.ts';
 import type { WrittenDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { mergedBallot } from '#services/optimizations/run/second-ballot.ts';
@@ -159,12 +159,22 @@ export type BeforeView = {
   /** By seat: the review with every vote that was given again before. */
   reviews: Readonly<Record<string, ReviewView>>;
   /** The earlier refinements' facts and instructions, oldest first. */
-  given: readonly string[];
+  given: readonly Given[];
   /** The decision that the result before announced; null where it was erased. */
   decision: string | null;
+  /** Its heading with the votes. */
+  heading: string | null;
 };
 
-export type ReviewView = { ballot: Ballot; notes: ReviewNotes | null };
+/** An instruction or a changed fact, and the claim that the fact is about. */
+export type Given = { text: string; claimId: string | null };
+
+export type ReviewView = {
+  ballot: Ballot;
+  notes: ReviewNotes | null;
+  /** Where it voted in the root: the option it voted for there. */
+  firstOption: string | null;
+};
 
 /** A partial view: objects merge by key, everything else replaces. */
 export type RunPatch = DeepPartial<RunView>;
@@ -579,7 +589,10 @@ export function notesOf(view: RunView, seat: string): ReviewNotes | null {
 export function reviewOf(view: RunView, seat: string): ReviewView | null {
   const before = view.before?.reviews[seat] ?? null;
   const { outcome = null, notes = null } = view.calls[reviewSlot(seat)] ?? {};
-  if (outcome?.kind === 'review') return { ballot: outcome.ballot, notes };
+  if (outcome?.kind === 'review') {
+    const { ballot } = outcome;
+    return { ballot, notes, firstOption: ballot.decision.optionId };
+  }
   if (outcome?.kind !== 'second_vote') return before;
   // A reason of a vote that was given again would speak for the old one.
   const { votes, ...ballot } = mergedBallot(before?.ballot, outcome);
@@ -587,7 +600,34 @@ export function reviewOf(view: RunView, seat: string): ReviewView | null {
   return {
     ballot: { ...again, votes: { ...votes, ...again.votes } },
     notes: before?.notes ?? null,
+    firstOption: before?.firstOption ?? null,
   };
+}
+
+/** What the person has said since the root, oldest first. */
+export function givenOf({ before, refines }: RunView): Given[] {
+  const { text = null, claimId = null } = refines ?? {};
+  return [...(before?.given ?? []), ...(text === null ? [] : [{ text, claimId }])];
+}
+
+/** The claims that the person said are different, each with the latest fact about it. */
+export function correctedOf(view: RunView): { id: string; fact: string }[] {
+  const facts = givenOf(view).flatMap(({ claimId, text }) =>
+    claimId === null ? [] : [[claimId, text] as const],
+  );
+  return [...new Map(facts)].map(([id, fact]) => ({ id, fact }));
+}
+
+/**
+ * Whether a seat's vote was given again in this refinement.
+ *
+ * @param about a claim id, or `decision`
+ */
+export function isVotedAgain(view: RunView, seat: string, about: string): boolean {
+  const outcome = view.calls[reviewSlot(seat)]?.outcome;
+  return (
+    outcome?.kind === 'second_vote' && (about === 'decision' || outcome.votes[about] !== undefined)
+  );
 }
 
 /** What a refinement begins with, as far as its own event says. */

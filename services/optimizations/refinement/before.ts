@@ -1,4 +1,10 @@
-import type { Before, OptimizationEvent, Seat } from '#services/optimizations/run/events.ts';
+import { undecidableOption } from '#services/optimizations/run/events.ts';
+import type {
+  Before,
+  OptimizationEvent,
+  OptionFixed,
+  Seat,
+} from '#services/optimizations/run/events.ts';
 import { countReviews } from '#services/optimizations/run/stages.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
@@ -21,13 +27,21 @@ export function councilBefore(
   const { council, inputs } = countReviews(state);
   const { ledger, reviewOrder, seats } = council;
   const { claims, options, notes } = ledger;
+  const isUndecidable = ({ id }: OptionFixed) => id === undecidableOption;
   return {
     seats,
     contested: scored.data.disagreements.map(({ about }) => about),
     before: {
       seed: council.seed,
       ...reviewOrder,
-      ledger: { claims, options, notes },
+      ledger: {
+        claims,
+        // Runs of v0.1 did not offer it, and a second vote may choose it.
+        options: options.some(isUndecidable)
+          ? options
+          : [...options, { id: undecidableOption, seats: [] }],
+        notes,
+      },
       scored: ledger.scored,
       opinions: council.opinions,
       ballots: council.ballots,

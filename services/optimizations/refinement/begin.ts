@@ -1,12 +1,19 @@
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { createHash } from 'node:crypto';
-import { pricesFrom } from '#services/optimizations/create.ts';
-import { cancelRun, processRun, startRefusal } from '#services/optimizations/commands.ts';
+import { priceHoldsMs, pricesFrom } from '#services/optimizations/create.ts';
+import {
+  discardDraft,
+  executeOn,
+  processRun,
+  startRefusal,
+} from '#services/optimizations/commands.ts';
 import type { StartDependencies } from '#services/optimizations/commands.ts';
-import type { RefineRequest } from '#services/optimizations/contract.ts';
+import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import type { ReadRun, ReadState } from '#services/optimizations/reading/read-run.ts';
 import { titleAndQuestion } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
+import { refuseLongWait } from '#services/optimizations/lanes.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type {
   OptimizationEvent,
@@ -14,19 +21,20 @@ import type {
   Schedule,
   Seat,
 } from '#services/optimizations/run/events.ts';
-import { optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
-import type { RunState } from '#services/optimizations/run/state.ts';
+import type { Known } from '#services/optimizations/run/state.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
+import type { Queryable } from '#db/connect.ts';
 import type { StreamEvents } from '#db/streams.ts';
+import { lastRefinement } from '#projections/optimization-list.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { councilBefore } from './before.ts';
-import { readGround } from './ground.ts';
+import { readRefinementFacts } from './facts.ts';
 import { refinableOf } from './offer.ts';
 
 /**
@@ -51,18 +59,28 @@ type Asked = {
   fingerprint: string;
 };
 
-/**
- * The id of a root's next refinement. It is derived from their number, so that of two calls at once one
- * finds that the other has begun.
- */
 export function refinementId(rootId: string, number: number): string {
   return derivedId('opt', rootId, 'refinement', String(number));
 }
 
 /**
+ * The id of a run's next refinement. It is derived from their number, so that of two calls at once one
+ * finds that the other has begun.
+ */
+export async function nextRefinementId(
+  pool: Queryable,
+  runId: string,
+  { refines }: Pick<Known, 'refines'>,
+): Promise<string> {
+  const rootId = refines?.root ?? runId;
+  return refinementId(rootId, (await lastRefinement(pool, rootId)) + 1);
+}
+
+/**
  * Creates and starts a refinement. A repeat with the same command continues where the first one ended.
  *
- * @throws Problem 409 `not-refinable` with the reason in words, before anything is created
+ * @throws Problem 409 `not-refinable` with the reason in words, before anything is created, or for a
+ *   repeat whose refinement was never started
  * @throws Problem 409 `price-changed` when it costs another price than the request agrees to
  * @throws Problem 400 `validation` for fields that do not belong together, or an unknown claim
  * @throws Problem what starting a run is refused with
@@ -75,40 +93,37 @@ export async function refineRun(
   const { bus, readState } = dependencies;
   const { userId, id } = asked;
   requireOneKind(request);
-  const isRepeat = await wasBegunBy(dependencies, asked);
-  if (!isRepeat) {
+  const earlier = await begunBy(dependencies, asked);
+  // A refusal releases the Idempotency-Key, so that the next call begins another refinement.
+  if (earlier === 'given up') throw neverStarted();
+  if (earlier === null) {
     const command = await createRefinement(dependencies, asked, request);
-    await bus.execute<RunState, OptimizationCommand, OptimizationEvent>(
-      optimization,
-      {
-        streamId: streamOf(id),
-        command,
-        commandId: asked.commandId,
-        fingerprint: asked.fingerprint,
-        actor: userId,
-        correlationId: id,
-      },
-      'http',
-    );
-    if (!(await wasBegunBy(dependencies, asked))) throw inProgress();
+    const { commandId, fingerprint } = asked;
+    await executeOn(bus, id, { command, commandId, fingerprint, actor: userId }, 'http');
+    if ((await begunBy(dependencies, asked)) === null) throw inProgress();
   }
   const state = await readState(id);
-  if (state.stage !== 'draft') return;
+  if (state.stage !== 'draft' || state.refines === undefined) return;
   try {
+    // Deleting the root cancels what exists by then; this finds a deletion before that.
+    await refuseDeleted(dependencies, state.refines.root);
     await processRun(dependencies, userId, id, state);
   } catch (error) {
     // It was refused after all: a draft that nobody asked for would keep the next one waiting.
-    if (error instanceof Problem) await cancelRun(dependencies, id);
+    if (error instanceof Problem) await discardDraft(dependencies, id);
     throw error;
   }
 }
 
-async function wasBegunBy(
+/** What an earlier try of the same call has made: a refinement, or one that ended before it started. */
+async function begunBy(
   { readStream }: Pick<RefineDependencies, 'readStream'>,
   { id, commandId }: Asked,
-): Promise<boolean> {
+): Promise<'begun' | 'given up' | null> {
   const { events } = await readStream(streamOf(id));
-  return events[0]?.metadata['commandId'] === commandId;
+  if (events[0]?.metadata['commandId'] !== commandId) return null;
+  const has = (type: OptimizationEvent['type']) => events.some((event) => event.type === type);
+  return has('RunConcluded') && !has('ProcessingStarted') ? 'given up' : 'begun';
 }
 
 function requireOneKind({ instruction, changed_fact: fact, claim_id: claim }: RefineRequest): void {
@@ -125,26 +140,27 @@ function fault(field: string, message: string): Problem {
 const inProgress = () =>
   new Problem('not-refinable', 'A refinement of this run is in progress. Wait until it ends.');
 
+const neverStarted = () =>
+  new Problem('not-refinable', 'This refinement was not started. Send the request again.');
+
 async function createRefinement(
   dependencies: RefineDependencies,
   { userId, runId, id }: Asked,
   request: RefineRequest,
 ): Promise<OptimizationCommand> {
-  const { readRun, readState, readStream, catalogue, clock } = dependencies;
+  const { readRun, readStream, catalogue, clock, pool } = dependencies;
   const run = await readRun(runId, () => titleAndQuestion);
-  const found = run && (await readGround(dependencies, userId, run.view));
+  const found = run && (await readRefinementFacts(dependencies, userId, run.view));
   if (!found) throw new Problem('not-found', 'Failed to get optimization');
   const { view } = run;
   const root = view.refines?.root ?? runId;
-  const rootState = await readState(root);
-  if (!('hiddenAt' in rootState) || rootState.hiddenAt !== null)
-    throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
-  const { allowed, reason, price } = refinableOf(found.ground);
-  if (!allowed) throw new Problem('not-refinable', reason ?? '');
+  await refuseDeleted(dependencies, root);
+  const { allowed, reason, price, running_id } = refinableOf(found.facts);
+  if (!allowed) throw new Problem('not-refinable', reason ?? '', { members: { running_id } });
   if (request.price !== undefined && request.price !== price)
     throw new Problem(
       'price-changed',
-      `This refinement costs ${price === 1 ? '1 credit' : `${price} credits`} now.`,
+      `This refinement costs ${creditsInWords(price, 'en-US')} now.`,
       { members: { price } },
     );
   const { before, seats, contested } = councilBefore(
@@ -156,15 +172,16 @@ async function createRefinement(
     throw fault('claim_id', 'This run has no claim of this id');
   const refusal = await startRefusal(dependencies, userId, price);
   if (refusal !== null) throw refusal;
-  const number = found.refinements.length + 1;
+  const now = clock();
+  const schedule = scheduleOf(dependencies, view, seats, now);
+  await refuseLongWait(pool, schedule);
+  const number = (await lastRefinement(pool, root)) + 1;
   // Another call has begun one since: its stream is there.
   if (id !== refinementId(root, number)) throw inProgress();
-  const now = clock();
   const refines: Refines = {
     root,
     previous: runId,
     number,
-    included: price === 0,
     about: aboutOf(request),
     ...(claimId === undefined ? {} : { claimId }),
     claims: claimsToVoteOn(before.ledger, contested, claimId),
@@ -179,10 +196,10 @@ async function createRefinement(
       challengeType: view.challengeType,
       strategy: view.strategy,
       price,
-      priceUntil: new Date(now + dayMs).toISOString(),
+      priceUntil: new Date(now + priceHoldsMs).toISOString(),
       catalogueVersion: catalogue.version,
       seats,
-      schedule: scheduleOf(dependencies, view, seats, now),
+      schedule,
       seed: createHash('sha256').update(`${before.seed}|${id}`).digest('hex').slice(0, 32),
       refines,
       ...(preparedCase === undefined ? {} : { preparedCase }),
@@ -192,7 +209,15 @@ async function createRefinement(
   };
 }
 
-const dayMs = 86_400_000;
+/** @throws Problem 409 `not-refinable` for a run that its person has deleted */
+async function refuseDeleted(
+  { readState }: Pick<RefineDependencies, 'readState'>,
+  root: string,
+): Promise<void> {
+  const state = await readState(root);
+  if (!('hiddenAt' in state) || state.hiddenAt !== null)
+    throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
+}
 
 function aboutOf({ instruction, changed_fact: fact }: RefineRequest): Refines['about'] {
   if (instruction !== undefined) return 'instruction';

@@ -229,6 +229,9 @@ export type Heading = (typeof headings)[number];
 /** The option of every ledger that says that the question cannot be decided from what was given. */
 export const undecidableOption = 'undecidable';
 
+/** Claims that a refinement votes on, at most. */
+export const refinedClaims = 10;
+
 /**
  * What a refinement needs of the run that it starts from, in ids and numbers: it is decided and counted
  * from its own events alone. The texts are read from the runs themselves.
@@ -240,8 +243,6 @@ export type Refines = {
   previous: string;
   /** 1 for the first refinement of its root. */
   number: number;
-  /** Its price was part of the root's. */
-  included: boolean;
   /** What is new: `contested` is nothing but a second vote. */
   about: 'instruction' | 'fact' | 'contested';
   /** The claim that the changed fact is about. */
@@ -275,11 +276,13 @@ export type Verdict = {
   heading: Heading;
   /** The option that the vote chose; null without one. */
   optionId: string | null;
-  /** Without a majority: the option of the better placed answer. */
+  /** Without a majority: the option with most votes; of several, that of the better placed answer. */
   tieBreak: string | null;
   /** The options to compare where none is chosen. */
   contenders: readonly string[];
-  /** The best answer that proposes the option, else the best that its voters named. */
+  /** The reviewers of two camps, where only they keep the first option from being chosen; else empty. */
+  camps: readonly (readonly string[])[];
+  /** The best answer that proposes the option or that its voters named; null when none does. */
   bestSeat: string | null;
 };
 
@@ -296,6 +299,8 @@ export type ConclusionReason =
   | 'timeout'
   | 'not_seatable'
   | 'person'
+  /** Of a refinement: its start was refused, or ended before it was done. */
+  | 'refused'
   | 'drafts_failed'
   /** Nothing to write about: the claims of the answers could not be merged. */
   | 'no_ledger'
@@ -363,6 +368,8 @@ export type Scores = {
     /** A claim id, or `decision`. */
     about: string;
     sides: readonly { stance: string; seats: readonly string[] }[];
+    /** Seats of the minority that are so sure that they alone make it disputed. */
+    firm?: readonly string[];
     weight: number;
   }[];
   minority: { seat: string; optionId: string; against: readonly string[] } | null;
@@ -384,6 +391,16 @@ export type Scores = {
     verbosityTau: number | null;
   };
 };
+
+/** The option that a recommendation is written for; null without a vote. */
+export function votedOption({ verdict, decision }: Scores): string | null {
+  return verdict ? (verdict.optionId ?? verdict.tieBreak) : decision.modal;
+}
+
+/** The seat whose answer stands for that option; null when no answer does. */
+export function representative({ verdict, order }: Scores): string | null {
+  return verdict ? verdict.bestSeat : (order[0] ?? null);
+}
 
 type CallAt = { slot: Slot; attempt: number };
 /** Where a cost comes from: the provider's bill, usage times price, or nobody charges anything. */

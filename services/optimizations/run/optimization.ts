@@ -61,6 +61,8 @@ export type OptimizationCommand =
       waitMs?: number;
     }
   | { type: 'Cancel'; now: string }
+  /** Cancels a draft that was not started after all; any other run stays as it is. */
+  | { type: 'Discard'; now: string }
   | { type: 'BeginCall'; slot: Slot; attempt: number; now: string; promptMac?: string }
   | {
       type: 'EndCall';
@@ -98,6 +100,8 @@ function record(command: OptimizationCommand, state: RunState): OptimizationEven
       return start(command, state);
     case 'Cancel':
       return cancel(state);
+    case 'Discard':
+      return state.stage === 'draft' ? cancelDraft(state, 'refused') : [];
     case 'BeginCall':
       return beginCall(command, state);
     case 'EndCall':
@@ -153,7 +157,7 @@ function start(command: CommandOf<'Start'>, state: Known): OptimizationEvent[] {
 function cancel(state: Known): OptimizationEvent[] {
   switch (state.stage) {
     case 'draft':
-      return cancelDraft(state);
+      return cancelDraft(state, 'person');
     case 'opinions':
     case 'claims':
     case 'reviews':
@@ -177,9 +181,9 @@ function cancel(state: Known): OptimizationEvent[] {
  * A draft holds no credits, so there is no settlement to wait for. A hold that the run has not seen
  * yet is released by the start that follows the hold.
  */
-function cancelDraft(state: At<'draft'>): OptimizationEvent[] {
+function cancelDraft(state: At<'draft'>, reason: 'person' | 'refused'): OptimizationEvent[] {
   return [
-    conclude(state, 'cancelled', null, 'person'),
+    conclude(state, 'cancelled', null, reason),
     { type: 'OptimizationCancelled', data: { captured: 0, refunded: 0, creditsVersion: 0 } },
   ];
 }
@@ -330,7 +334,7 @@ function close(command: CommandOf<'Close'>, state: Known): OptimizationEvent[] {
 function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
   if (state.hiddenAt !== null) return [];
   const hidden: OptimizationEvent = { type: 'OptimizationHidden', data: { at: command.now } };
-  if (state.stage === 'draft') return [...cancelDraft(state), hidden];
+  if (state.stage === 'draft') return [...cancelDraft(state, 'person'), hidden];
   if (state.stage === 'closed') return [hidden];
   throw new Problem('running', 'The run has not ended; cancel it first.');
 }

@@ -1,4 +1,5 @@
 import type { CouncilInput } from '#services/optimizations/council/council.ts';
+import { refinedClaims } from './events.ts';
 import type { Ledger, Refines, SecondVote } from './events.ts';
 import { mergedBallots } from './second-ballot.ts';
 import { reviewSlot } from './slots.ts';
@@ -16,7 +17,7 @@ export function isRefining(state: At<'reviews'>): state is Refining {
 
 /**
  * The claims that a refinement votes on: the one that a changed fact is about, then those of importance
- * 3, then contested ones, then those that would change an answer; at most ten.
+ * 3, then contested ones, then those that would change an answer.
  *
  * @param contested claim ids
  */
@@ -33,10 +34,8 @@ export function claimsToVoteOn(
     ({ flips }) => flips.length > 0,
   ];
   const chosen = rules.flatMap((rule) => claims.filter(rule).map(({ id }) => id));
-  return [...new Set(chosen)].slice(0, mostClaims);
+  return [...new Set(chosen)].slice(0, refinedClaims);
 }
-
-const mostClaims = 10;
 
 /** The votes of this refinement alone, by seat. */
 export function secondVotes(state: At<'reviews'>): Record<string, SecondVote> {

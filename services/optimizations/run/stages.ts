@@ -354,6 +354,11 @@ function headingWithoutDraft({ verdict }: At<'synthesis'>): Heading {
     : 'best_single_answer';
 }
 
+/** Without a verdict the order alone chose. */
+function bestSeatOf({ verdict, scoresOrder }: At<'synthesis'>): string | null {
+  return verdict ? verdict.bestSeat : (scoresOrder[0] ?? null);
+}
+
 type ConclusionOutcome = Extract<OptimizationEvent, { type: 'RunConcluded' }>['data']['outcome'];
 
 export function conclude(
@@ -374,8 +379,7 @@ export function conclude(
   const { price } = state;
   const draftFailed = reason === 'drafts_failed' || reason === 'no_ledger';
   const due = { price, outcome, draftFailed, callsStarted, missing, seats, answeredUnusable };
-  const bestSeat =
-    state.stage === 'synthesis' ? (state.verdict?.bestSeat ?? state.scoresOrder[0] ?? null) : null;
+  const bestSeat = state.stage === 'synthesis' ? bestSeatOf(state) : null;
   return {
     type: 'RunConcluded',
     data: { ...due, heading, reason, bestSeat, settlement: settlement(due) },

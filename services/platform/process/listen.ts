@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createNetServer } from 'node:net';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
@@ -104,6 +106,23 @@ export async function listen(server: Server, place: Place): Promise<string> {
   const address = server.address();
   const port = address === null || typeof address === 'string' ? place.port : address.port;
   return `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${port}`;
+}
+
+/**
+ * A free loopback port, below those that the system gives to outgoing connections: such a connection
+ * could take it before it is used.
+ */
+export async function freePort(): Promise<number> {
+  const port = randomInt(10_000, 32_768);
+  const probe = createNetServer();
+  const taken = Promise.withResolvers<boolean>();
+  probe.once('error', (error: NodeJS.ErrnoException) =>
+    error.code === 'EADDRINUSE' ? taken.resolve(true) : taken.reject(error),
+  );
+  probe.listen({ host: '127.0.0.1', port, exclusive: true }, () =>
+    probe.close(() => taken.resolve(false)),
+  );
+  return (await taken.promise) ? freePort() : port;
 }
 
 /** Accepts no new calls, lets running ones end, and cuts the rest. */

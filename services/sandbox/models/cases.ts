@@ -36,12 +36,14 @@ const option = v.strictObject({
   label: text,
   one_lines: byRole(texts),
   openings: byRole(texts),
+  /** Why one votes for it: each is the reason of one voter. */
   closings: byRole(texts),
   assumptions: texts,
   missing: texts,
   risks: texts,
   critiques: texts,
   fatal_flaw: v.strictObject({ ...cited, answer: text }),
+  /** What those who chose it would do, and why, after "2 of 7 models would". */
   minority: v.strictObject({ claim_id: text, text }),
   draft: v.strictObject({
     decision: text,

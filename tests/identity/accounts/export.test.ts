@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ExportReply } from '#services/identity/contract.ts';
 import { otherTables, plainTables } from '#services/identity/accounts/export.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestApp } from '#tests/support/app.ts';

@@ -11,7 +11,7 @@ import {
   sweepErasures,
 } from '#services/identity/erasure/erasure.ts';
 import type { ErasureDependencies } from '#services/identity/erasure/erasure.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { prepareDatabase } from '#services/migrate.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/process/log.ts';

@@ -101,11 +101,25 @@ describe('the verdict of a vote', () => {
       election('aaaabbb', { camps: opposed }),
       'no_majority',
       null,
-      'o2',
+      'o1',
     ],
     [
       'two camps of reviewers that want the same',
       election('aabaaba', { camps: opposed }),
+      'recommendation',
+      'o1',
+      null,
+    ],
+    [
+      'two camps of reviewers, one of them split over three options',
+      election('aaaabca', { camps: opposed }),
+      'recommendation',
+      'o1',
+      null,
+    ],
+    [
+      'two camps of reviewers that want the same, one of them by heads and not by weight',
+      election('aaabaaa', { weights: { S1: 0.3, S2: 0.3, S3: 0.3 }, camps: opposed }),
       'recommendation',
       'o1',
       null,
@@ -117,6 +131,13 @@ describe('the verdict of a vote', () => {
       'no_majority',
       null,
       'o1',
+    ],
+    [
+      'most undecidable, in two camps of which one wants an option',
+      election('uuuuabb', { camps: opposed }),
+      'no_majority',
+      null,
+      'o2',
     ],
     ['unmerged claims', election('aabbccu', { scored: false }), 'best_single_answer', 'o2', null],
     [
@@ -135,17 +156,31 @@ describe('the verdict of a vote', () => {
     expect(verdictOf(election('aaabbbc')).contenders).toEqual(['o1', 'o2', 'o3']);
   });
 
+  test('the verdict of a vote names the camps only where they alone deny the first option', () => {
+    expect(verdictOf(election('aaaabbb', { camps: opposed })).camps).toEqual(opposed[0]);
+    expect(verdictOf(election('aabaaba', { camps: opposed })).camps).toEqual([]);
+    expect(verdictOf(election('aaabbbc', { camps: opposed })).camps).toEqual([]);
+  });
+
   test('the verdict of a vote takes the best placed answer of its option, else the best that its voters name', () => {
     expect(verdictOf(election('aaaaabb')).bestSeat).toBe('S2');
-    const named = election('uuuuabb');
-    const reviews = named.reviews.map(({ reviewer, ballot }) => ({
+    const given = election('cccccab');
+    const reviews = given.reviews.map(({ reviewer, ballot }) => ({
       reviewer,
       ballot: {
         ...ballot,
         decision: { ...ballot.decision, seat: reviewer === 'S1' ? 'I2' : 'R2' },
       },
     }));
-    expect(verdictOf({ ...named, reviews }).bestSeat).toBe('R2');
+    const proposing = (...options: [string, string[]][]) =>
+      verdictOf({ ...given, reviews, options: options.map(([id, by]) => ({ id, seats: by })) });
+    // An answer that proposes another option is named in vain.
+    expect(proposing(['o1', ['S1']], ['o3', []])).toMatchObject({ optionId: 'o3', bestSeat: 'R2' });
+    expect(proposing(['o1', ['S1', 'R2']], ['o3', []]).bestSeat).toBe('I2');
+    expect(proposing(['o1', ['R2', 'I2']], ['o3', []])).toMatchObject({
+      optionId: 'o3',
+      bestSeat: null,
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { deflateSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 import type { Zippable } from 'fflate';
 
@@ -51,6 +52,40 @@ export function pdf(pages: readonly string[], trailer = ''): Buffer {
     ].join('\n'),
     'latin1',
   );
+}
+
+// cspell:ignore Flate
+/** A PDF of few bytes that takes minutes: 200 pages share a million commands that write nothing. */
+export function endlessPdf(): Buffer {
+  return sharedPdf(200, '/FlateDecode', deflateSync(Buffer.alloc(4_000_000, 'q Q ')));
+}
+
+/** A PDF of few bytes whose page takes 640 MB of memory: each two bytes are 128 spaces. */
+export function hugePdf(): Buffer {
+  const spaces = Buffer.alloc(10_000_000, Buffer.from([129, 32]));
+  return sharedPdf(1, '[/FlateDecode/RunLengthDecode]', deflateSync(spaces));
+}
+
+/** A PDF whose pages share their content. */
+function sharedPdf(count: number, filter: string, content: Uint8Array): Buffer {
+  const pages = Array.from({ length: count }, (_, index) => index + 4);
+  return Buffer.concat([
+    Buffer.from(
+      [
+        '%PDF-1.4',
+        '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
+        `2 0 obj<</Type/Pages/Kids[${pages.map((page) => `${page} 0 R`).join(' ')}]/Count ${count}>>endobj`,
+        ...pages.map(
+          (page) =>
+            `${page} 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 3 0 R/Resources<<>>>>endobj`,
+        ),
+        `3 0 obj<</Length ${content.length}/Filter${filter}>>stream\n`,
+      ].join('\n'),
+      'latin1',
+    ),
+    content,
+    Buffer.from('\nendstream endobj\ntrailer<</Root 1 0 R>>', 'latin1'),
+  ]);
 }
 
 /** What a PDF with a password says in its trailer. */

@@ -39,6 +39,27 @@ test('a file that no answer quotes keeps its name alone', () => {
   expect(passagesOf([], [{ text: fact }])).toEqual([]);
 });
 
+test.each([
+  ['one figure in each row', () => 1200],
+  ['another figure in each row', (row: number) => 5000 + row],
+])('a table with %s hides no quote of another file, nor of its own end', (_what, figureOf) => {
+  const figures = Array.from({ length: 40 }, (_, row) => figureOf(row));
+  const rows = figures.map((figure, row) => `Order ${row} is of ${figure} pieces for the north.`);
+  const sentence = 'Either side may end this contract within ninety days';
+  const orders = { name: 'orders.csv', text: `${rows.join('\n')}\nFrom May on we deliver to Lyon` };
+  const contract = { name: 'contract.txt', text: `${before} ${sentence}. ${after}` };
+  const answers = [{ text: `Orders: ${figures.join(', ')}` }, { text: sentence }];
+  answers.push({ text: 'They wrote “deliver to Lyon”.' });
+  for (const attached of [
+    [orders, contract],
+    [contract, orders],
+  ]) {
+    const texts = new Map(passagesOf(attached, answers).map(({ name, text }) => [name, text]));
+    expect(texts.get('contract.txt')).toContain(sentence);
+    expect(texts.get('orders.csv')).toContain('deliver to Lyon');
+  }
+});
+
 test('passages are parts of their files, and have hardly more than 4,000 characters together', () => {
   const quoted = fc.record({
     at: fc.integer({ min: 0, max: 990 }),

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ExportReply } from '#services/identity/contract.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import type { Estimate, Optimization } from '#services/optimizations/contract.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import type { Estimate } from '#services/optimizations/contract/panel.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
@@ -186,5 +187,5 @@ test('an estimate counts the files', async () => {
 test('the Markdown of a run lists its files by name', async () => {
   const body = { ...question, files: [{ name: '[costs](x).csv', text: 'Rent,2250' }] };
   const run = await council.data<Optimization>('/optimizations', { token: person.token, body });
-  expect(runMarkdown(run)).toContain('Files: costs.csv');
+  expect(runMarkdown(run)).toContain('**Files:** costs.csv');
 });

@@ -228,11 +228,10 @@ const answersIn = (prepared: PreparedCall) =>
 
 describe('a run asked of the sandbox', () => {
   test.each(
-    questions.flatMap((asked) =>
-      ['balanced', 'fast', 'ultra-economy', 'comprehensive'].map(
-        (strategy) => [strategy, asked.challenge.slice(0, 40), asked] as const,
-      ),
-    ),
+    ['balanced', 'fast', 'ultra-economy', 'comprehensive'].map((strategy, at) => {
+      const asked = questions[at]!;
+      return [strategy, asked.challenge.slice(0, 40), asked] as const;
+    }),
   )(
     'a run on the sandbox passes every check from the first opinion to the verdict: %s, %s',
     (strategy, _about, asked) => {

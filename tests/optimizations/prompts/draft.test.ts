@@ -114,4 +114,14 @@ describe('escaped Markdown', () => {
     expect(html).toContain('<li>');
     expect(html).not.toContain('<a');
   });
+
+  it.each(['Do ~not~ sell.', '~~Do~ not sell.', 'Costs: ~5 now, ~9 later'])(
+    'escaped text as GitHub shows it strikes nothing out of %s',
+    (text) => {
+      const html = renderToStaticMarkup(
+        createElement(Markdown, { remarkPlugins: [remarkGfm] }, escapeMarkdown(text)),
+      );
+      expect(html).toBe(`<p>${text}</p>`);
+    },
+  );
 });

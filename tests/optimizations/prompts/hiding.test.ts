@@ -6,7 +6,7 @@ import { rebuild } from '#projections/engine/rebuild.ts';
 import { verify } from '#projections/engine/verify.ts';
 import type { ExportReply } from '#services/identity/contract.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
-import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
+import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
 import { tick } from '#services/optimizations/reading/next-steps.ts';
 import { sweepHidden } from '#services/optimizations/sweep.ts';

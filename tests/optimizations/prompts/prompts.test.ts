@@ -64,7 +64,7 @@ describe('a prompt', () => {
         claims: [{ id: 'c1', text: 'People walk by.' }],
         options: [{ id: 'o1', text: 'Open' }],
         reasons: [{ id: 'c1', side: 'disagree', text: 'The street is being closed.' }],
-        own: { votes: { c1: { stance: 'agree' } }, optionId: 'o1' },
+        own: { votes: { c1: { stance: 'agree' } }, decision: { optionId: 'o1' } },
         given: ['The street stays open.'],
         changedClaim: 'c1',
       },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
+import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
 import { settleRun } from '#services/optimizations/commands.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';

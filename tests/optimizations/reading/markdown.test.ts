@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancel, closed, closedWithout, started } from '#tests/optimizations/run/run-script.ts';
 import { plainWords, storyOf } from '#tests/web/support/run-story.ts';
 
@@ -7,7 +7,7 @@ const settled = (captured: number, refunded: number) =>
   ({ type: 'Close', captured, refunded, creditsVersion: 3 }) as const;
 
 describe('a run as Markdown', () => {
-  it('a run as Markdown begins with the question and the recommendation, its claims numbered', () => {
+  it('a run as Markdown begins with the question and the recommendation, its claims with their ids', () => {
     const text = runMarkdown(storyOf(closed()).copy());
     expect(text).toMatch(/^# Should the agency sell a fixed offer\?\n/);
     expect(text.indexOf('## Recommended by 7 of 7')).toBeLessThan(text.indexOf('## Agreement'));
@@ -15,7 +15,22 @@ describe('a run as Markdown', () => {
     expect(text).toContain(
       '1. [ ] Write the offer down. · By: November 27, 2026 · Measure: A client asks for it.',
     );
-    expect(text).toContain('1. The claim c1 holds.');
+    expect(text).toContain('Clients stay. (c1, c2)');
+    expect(text).toContain('- c2: The claim c2 holds.');
+  });
+
+  it('a run as Markdown holds what was asked, and names its files', () => {
+    const text = runMarkdown({
+      ...storyOf(closed()).copy(),
+      context: '34 customers pay.',
+      objectives: ['Earn more.'],
+      constraints: ['Five hours a week.'],
+      files: [{ name: 'sales.csv', text: 'secret figures' }],
+    });
+    const asked =
+      '**Context:** 34 customers pay.\n\n**Objectives**\n\n- Earn more.\n\n**Constraints**\n\n- Five hours a week.\n\n**Files:** sales.csv\n';
+    expect(text).toContain(asked);
+    expect(text).not.toContain('secret figures');
   });
 
   it('a run as Markdown says that models were simulated, how far they agree, what it cost, and that this is no proof', () => {
@@ -30,13 +45,18 @@ describe('a run as Markdown', () => {
     expect(text).toContain('14 credits were charged.');
   });
 
-  it('a run as Markdown holds every answer and a row for every seat', () => {
+  it('a run as Markdown holds every answer, and a row of costs for every seat and every other call', () => {
     const run = storyOf(closed()).copy();
     const text = runMarkdown(run);
     for (const model of run.models) {
       expect(text).toContain(`### ${model.seat} ${model.name}`);
-      expect(text).toContain(`| ${model.seat} | ${model.name} | completed |`);
+      expect(text).toContain(
+        `| ${model.seat} ${model.name} | 2 | 8.4 s | 2,400 | 1,800 | $0.003 |`,
+      );
     }
+    for (const name of ['Collecting the claims', 'Writing the recommendation', 'Checking the'])
+      expect(text).toContain(`| ${name}`);
+    expect(text).toContain('| The whole run | 18 |  | 21,600 | 16,200 | $0.027 |');
   });
 
   it.each([
@@ -46,7 +66,7 @@ describe('a run as Markdown', () => {
     ],
     [
       closedWithout(['S1', 'R2'], 'refusal', 0),
-      '**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The strongest model of the panel is missing. All 14 credits were charged.',
+      '**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The strongest model of the panel is missing. All 14 credits were charged. A model that declines to answer is paid for.',
     ],
   ])(
     'a run without %# as Markdown says above its result who is missing, and why',
@@ -61,7 +81,7 @@ describe('a run as Markdown', () => {
     const script = started().answered(['opinion.S1']).given(cancel, settled(14, 7));
     const text = runMarkdown(storyOf(script).copy());
     expect(text).toContain('**Cancelled.** You cancelled this run.');
-    expect(text).toContain('7 of 14 credits were charged, 7 came back.');
+    expect(text).toContain('7 of 14 credits were charged, 7 returned.');
   });
 
   it('a run as Markdown turns no text of a person or a model into a link, an image, HTML or a heading', () => {

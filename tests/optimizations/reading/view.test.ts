@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { Optimization, ProgressStep } from '#services/optimizations/contract.ts';
+import { Optimization, ProgressStep } from '#services/optimizations/contract/run.ts';
 import type { LedgerTexts, OptimizationEvent, Scores } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
@@ -165,16 +165,18 @@ const described = (script: Script, texts: Texts = textsOf) =>
   describeRun(viewOf(script, texts), later);
 
 /** Every stream of some worlds in which much goes wrong. */
-const streams = Array.from({ length: 28 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
+const streams = Array.from({ length: 12 }, (_, seed) => [...live({ seed }).runs.values()]).flat();
 const calmStreams = [1, 2, 3].flatMap((seed) => [...live({ seed, calm: true }).runs.values()]);
-const anyStream = fc.constantFrom(...streams, ...calmStreams);
+const allStreams = [...streams, ...calmStreams];
+const anyStream = fc.constantFrom(...allStreams);
+const folded = new Map(allStreams.map((events) => [events, viewsOf(events)]));
 
 const throughJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 describe('a view of any run', () => {
   test('a view of any run can be described after each of its events, and matches the contract', () => {
-    for (const events of [...streams, ...calmStreams])
-      for (const view of viewsOf(events)) {
+    for (const views of folded.values())
+      for (const view of views) {
         const answer = throughJson(describeRun(view, later));
         expect(v.safeParse(Optimization, answer).issues).toBeUndefined();
       }
@@ -183,7 +185,7 @@ describe('a view of any run', () => {
   test('a view of any run passes every step in its order, including that in which bias is detected', () => {
     const order: readonly string[] = ProgressStep.options;
     for (const events of calmStreams.filter(({ length }) => length > 1)) {
-      const all = viewsOf(events).map((view) => describeRun(view, later));
+      const all = folded.get(events)!.map((view) => describeRun(view, later));
       const steps = all.map((run) => run.evolution.current_step);
       const isRefinement = events.some(({ data }) => 'refines' in data);
       // Nobody is asked for an answer again.
@@ -207,7 +209,7 @@ describe('a view of any run', () => {
         (events, cut, strays) => {
           const patches = patchesOf(events).map(throughJson);
           const joined = cut % events.length;
-          let view = throughJson(viewsOf(events)[joined]!);
+          let view = throughJson(folded.get(events)![joined]!);
           for (const [place, fact] of patches.entries()) {
             if (place > joined) view = applyPatch(view, fact.patch, fact.version);
             for (const [which, where] of strays) {
@@ -217,7 +219,7 @@ describe('a view of any run', () => {
                 view = applyPatch(view, again.patch, again.version);
             }
           }
-          expect(view).toEqual(throughJson(viewsOf(events).at(-1)));
+          expect(view).toEqual(throughJson(folded.get(events)!.at(-1)));
         },
       ),
       { seed: 1, numRuns: 300 },
@@ -235,15 +237,14 @@ describe('a view of any run', () => {
           texts: textsOf(event),
         })),
       );
-      expect(run?.view).toEqual(viewsOf(events).at(-1));
+      expect(run?.view).toEqual(folded.get(events)!.at(-1));
       expect(run?.version).toBe(events.length);
     }
   });
 
   test('a view of any run costs what its events cost, to the micro-dollar, late usage included', () => {
-    for (const events of [...streams, ...calmStreams]) {
+    for (const [events, views] of folded) {
       let micros = 0;
-      const views = viewsOf(events);
       for (const [index, event] of events.entries()) {
         const view = views[index]!;
         const priced = 'costMicros' in event.data ? event.data.costMicros : null;
@@ -262,14 +263,13 @@ describe('a view of any run', () => {
   });
 
   test('the progress of any run reaches 100 when it has ended, and not before', () => {
-    for (const events of [...streams, ...calmStreams])
-      for (const view of viewsOf(events))
-        expect(overallProgress(view) === 100).toBe(view.stage === 'closed');
+    for (const views of folded.values())
+      for (const view of views) expect(overallProgress(view) === 100).toBe(view.stage === 'closed');
   });
 
   test('the progress of any run only moves forward as long as nothing fails', () => {
     for (const events of calmStreams) {
-      const progress = viewsOf(events).map((view) => overallProgress(view));
+      const progress = folded.get(events)!.map((view) => overallProgress(view));
       expect(progress).toEqual(progress.toSorted((one, other) => one - other));
       expect(new Set(progress).size).toBeGreaterThan(8);
     }
@@ -278,7 +278,7 @@ describe('a view of any run', () => {
 
 describe('a run whose texts are erased', () => {
   test('a run whose texts are erased can be described at every event, and reads Erased', () => {
-    for (const events of [...streams, ...calmStreams])
+    for (const events of allStreams)
       for (const view of viewsOf(events, erasedTexts)) {
         const run = describeRun(view, later);
         expect(run).toMatchObject({
@@ -302,18 +302,6 @@ describe('a run whose texts are erased', () => {
       whole.evolution.bias?.model_confidence_scores,
     );
     expect(gone.evolution.bias?.consensus_points.map(({ text }) => text)).toEqual([erased, erased]);
-  });
-
-  test('a run whose texts are erased can lose its key at any moment', () => {
-    fc.assert(
-      fc.property(anyStream, fc.nat(), (events, from) => {
-        const cut = from % events.length;
-        const texts: Texts = (event) =>
-          events.indexOf(event) < cut ? textsOf(event) : erasedTexts(event);
-        for (const view of viewsOf(events, texts)) describeRun(view, later);
-      }),
-      { seed: 2, numRuns: 100 },
-    );
   });
 });
 
@@ -545,7 +533,13 @@ describe('the result of a run', () => {
       tie_break: null,
       decision: 'Raise the price once.',
       decision_option: 'Option o1',
-      objection: { seat: 'S3', text: 'Too slow.', claim_id: null },
+      objection: {
+        seat: 'S3',
+        text: 'Too slow.',
+        claim_id: null,
+        voted_for: true,
+        voted_for_since: false,
+      },
       missing_facts: [],
       flaws: [],
       options: [],
@@ -590,10 +584,7 @@ describe('the result of a run', () => {
 
   test.each([
     ['You cancelled this run.', inClaims().given(cancel)],
-    [
-      'Too few models gave an answer that could be used.',
-      started().given(deadline('opinions', 'hard')),
-    ],
+    ['No model gave an answer that could be used.', started().given(deadline('opinions', 'hard'))],
     ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],
     [
       'Optimization timeout: the run took longer than it may.',

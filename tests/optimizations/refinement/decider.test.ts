@@ -3,12 +3,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '#db/recorded-event.ts';
-import { runEventOf } from '#services/optimizations/reading/read-run.ts';
+import { foldRun, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import type { FailureClass } from '#services/models/model.ts';
 import { councilBefore } from '#services/optimizations/refinement/before.ts';
-import type { CallOutcome, ClaimFixed, Stance } from '#services/optimizations/run/events.ts';
+import type {
+  CallOutcome,
+  ClaimFixed,
+  OptimizationEvent,
+  Stance,
+} from '#services/optimizations/run/events.ts';
 import { owedSlots } from '#services/optimizations/run/owed.ts';
 import { claimsToVoteOn } from '#services/optimizations/run/second-round.ts';
 import {
@@ -158,7 +163,7 @@ describe('the price of a refinement', () => {
       { kind: 'release' },
     ],
   ])('a paid refinement %s', (_, end, settlement) => {
-    const done = end(voting({ included: false }, { price: 10 }));
+    const done = end(voting({}, { price: 10 }));
     expect(conclusionOf(done).settlement).toEqual(settlement);
   });
 });
@@ -262,6 +267,16 @@ describe('the scores of a refinement', () => {
     expect({ order, decision }).toEqual({ order: recorded.order, decision: recorded.decision });
     expect(recorded.verdict).toBeUndefined();
     expect(Object.keys(decision.votes)).toContain(verdict?.optionId ?? verdict?.tieBreak);
+    // It had no such option; its refinement shows one, which the prompt names.
+    const read = (all: readonly OptimizationEvent[]) =>
+      all.map((event, index) => ({ event, position: index + 1, at: after(0), texts: {} }));
+    const { view } = foldRun('opt_refined', read(begun.events), foldRun(runId, read(events)))!;
+    expect(Object.keys(view.ledger?.options ?? {})).toContain('undecidable');
+    const undecided = begun.answered(owedSlots(begun.state), vote('agree', 'undecidable'));
+    expect(
+      only(undecided.events, 'OptimizationCreated').data.refines?.before.ledger.options,
+    ).toContainEqual({ id: 'undecidable', seats: [] });
+    expect(scoresOf(undecided).verdict).toMatchObject({ heading: 'undecidable' });
   });
 
   test('a run without scores is no ground for a refinement', () => {

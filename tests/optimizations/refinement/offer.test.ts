@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { offerOf, refinableOf } from '#services/optimizations/refinement/offer.ts';
-import type { Ground, Refinement } from '#services/optimizations/refinement/offer.ts';
+import { refinableOf, refinementPrice } from '#services/optimizations/refinement/offer.ts';
+import type { Refinement, RefinementFacts } from '#services/optimizations/refinement/offer.ts';
 
 const ended = (status: Refinement['status'], parts: Partial<Refinement> = {}): Refinement => ({
   run_id: 'opt_1',
@@ -32,7 +32,7 @@ describe('the price of the next refinement', () => {
       3,
     ],
   ])('the next refinement costs %s', (_, rootPrice, refinements, price) => {
-    expect(offerOf(rootPrice, refinements)).toEqual({ price, includedLeft: price === 0 ? 1 : 0 });
+    expect(refinementPrice(rootPrice, refinements)).toBe(price);
   });
 
   test('at most three tries and one completed refinement of a run are included, in every history', () => {
@@ -49,7 +49,7 @@ describe('the price of the next refinement', () => {
             const started = begun || status === 'completed' ? '2026-11-20T12:00:00.000Z' : null;
             return [
               ...done,
-              ended(status, { price: offerOf(price, done).price, started_at: started }),
+              ended(status, { price: refinementPrice(price, done), started_at: started }),
             ];
           }, []);
           const tries = history.filter((one) => one.price === 0 && one.started_at !== null);
@@ -72,7 +72,7 @@ describe('the price of the next refinement', () => {
 });
 
 describe('what keeps a run from being refined', () => {
-  const ground: Ground = {
+  const facts: RefinementFacts = {
     rootPrice: 14,
     refinements: [],
     from: { runId: 'opt_0', isRefinement: false, completed: true, erased: false, scored: true },
@@ -81,10 +81,10 @@ describe('what keeps a run from being refined', () => {
     writers: true,
     debt: 0,
   };
-  const { from } = ground;
+  const { from } = facts;
   const newer = [ended('completed'), ended('completed', { run_id: 'opt_2', price: 3 })];
 
-  test.each<[string, Partial<Ground>, string | null]>([
+  test.each<[string, Partial<RefinementFacts>, string | null]>([
     ['nothing', {}, null],
     ['that it has not completed', { from: { ...from, completed: false } }, 'completed'],
     ['that its texts were erased', { from: { ...from, erased: true } }, 'erased'],
@@ -106,12 +106,17 @@ describe('what keeps a run from being refined', () => {
     ],
     ['nothing, when it is the root of a refinement', { refinements: newer }, null],
     ['twenty refinements', { refinements: Array(20).fill(ended('completed')) }, '20 times'],
+    [
+      'nothing, after twenty that never started',
+      { refinements: Array(20).fill(ended('cancelled', { started_at: null })) },
+      null,
+    ],
     ['nothing, with enough models', { offered: 5 }, null],
     ['too few models', { offered: 4 }, 'Only 4 of its 7 models'],
     ['a writer that is gone', { writers: false }, 'writes or checks'],
     ['debt', { debt: 1 }, 'You owe credits'],
   ])('%s keeps a run from being refined, or does not', (_, parts, reason) => {
-    const { allowed, reason: said } = refinableOf({ ...ground, ...parts });
+    const { allowed, reason: said } = refinableOf({ ...facts, ...parts });
     expect(allowed).toBe(reason === null);
     expect(said ?? '').toMatch(reason === null ? /^$/ : new RegExp(reason));
   });

@@ -19,7 +19,6 @@ export function refinementOf(
       root: runId,
       previous: runId,
       number: 1,
-      included: true,
       about: 'contested',
       claims: claimsToVoteOn(before.ledger, contested),
       notOffered: [],

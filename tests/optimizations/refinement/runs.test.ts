@@ -1,13 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readBalance } from '#projections/credit-account.ts';
 import { projections } from '#projections/index.ts';
+import { allRunsOf } from '#projections/optimization-list.ts';
 import { verify } from '#projections/engine/verify.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { runCommands } from '#services/cli/run.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import type { Optimization, OptimizationList } from '#services/optimizations/contract.ts';
+import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
-import { refinementId } from '#services/optimizations/refinement/begin.ts';
+import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { optimization } from '#services/optimizations/run/optimization.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
@@ -16,11 +19,15 @@ import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { runHere } from '#tests/cli/in-process.ts';
 import type { CallOptions, Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
+import { give } from '#tests/support/processes/service.ts';
+import { testPassword } from '#tests/support/password.ts';
+import { tracesOf } from '#tests/identity/erasure/traces.ts';
 
 /** Whole refinements through the real application, its workers and the sandbox. */
 const question = {
@@ -37,6 +44,10 @@ const personas: Record<string, Persona> = {};
 const asks: Parameters<Respond>[0][] = [];
 /** Models that are no longer offered. */
 const gone = new Set<string>();
+/** What happens once: after the ledger was asked for a refusal, and before a command of a run. */
+const between: { [Moment in 'refusal' | 'Hide' | 'Start']?: () => Promise<unknown> } = {};
+/** Changes a model's reply. */
+let rewrite: ((schema: string, reply: string) => object) | null = null;
 let council: TestCouncil;
 let person: Person;
 let root: Optimization;
@@ -47,9 +58,29 @@ beforeAll(async () => {
     personas,
     respond: (request) => {
       asks.push(request);
-      return answer(request);
+      const answered = answer(request);
+      const { text } = answered;
+      const { schemaName } = request;
+      if (rewrite === null || schemaName === null || text === null) return answered;
+      return { ...answered, text: JSON.stringify(rewrite(schemaName, text)) };
     },
-    replace: ({ registry }) => ({
+    replace: ({ registry, ledger, bus }) => ({
+      ledger: {
+        ...ledger,
+        refusal: async (price) => {
+          const found = await ledger.refusal(price);
+          await once('refusal');
+          return found;
+        },
+      },
+      bus: {
+        ...bus,
+        execute: async (decider, given, patience) => {
+          const type = typeOf(given.command);
+          if (type === 'Hide' || type === 'Start') await once(type);
+          return bus.execute(decider, given, patience);
+        },
+      },
       registry: {
         ...registry,
         offers: async () => (await registry.offers()).filter(({ model }) => !gone.has(model)),
@@ -57,20 +88,23 @@ beforeAll(async () => {
     }),
   });
   person = await council.signUp();
-  await council.core.ledger.give({
-    userId: person.userId,
-    credits: 1000,
-    source: 'other',
-    reason: 'operator',
-    actor: 'test',
-    commandId: uuidV5(person.userId, 'rich'),
-  });
+  await give(council, person.userId, 1000);
 });
 beforeEach(() => {
   for (const model of Object.keys(personas)) delete personas[model];
   gone.clear();
 });
 afterAll(async () => council.close());
+
+function typeOf(command: unknown): unknown {
+  return typeof command === 'object' && command !== null && 'type' in command ? command.type : null;
+}
+
+async function once(moment: keyof typeof between): Promise<void> {
+  const act = between[moment];
+  delete between[moment];
+  await act?.();
+}
 
 async function post(path: string, options: CallOptions = {}): Promise<Response> {
   return council.call(path, { method: 'POST', token: person.token, ...options });
@@ -97,6 +131,14 @@ async function asked(): Promise<void> {
 const read = async (runId: string) =>
   council.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
 
+async function balance() {
+  const { available_credits, reserved_credits } = await readBalance(
+    council.core.pool,
+    person.userId,
+  );
+  return { available_credits, reserved_credits };
+}
+
 async function creditEvents(): Promise<number> {
   return (await council.core.readStream(creditStream(person.userId))).events.length;
 }
@@ -121,9 +163,10 @@ function decisiveClaim(): string {
 describe('an included refinement', () => {
   beforeEach(asked);
 
-  test('an included refinement votes again with the fact, says what changed and costs nothing', async () => {
-    expect(root.refinable).toEqual({ allowed: true, reason: null, price: 0, included_left: 1 });
+  test('an included refinement shows each seat what is new and no answer, says what changed and costs nothing', async () => {
+    expect(root.refinable).toEqual({ allowed: true, reason: null, price: 0, running_id: null });
     const before = await creditEvents();
+    asks.length = 0;
     const claim = decisiveClaim();
     const run = await refined({ changed_fact: fact, claim_id: claim });
     expect(run).toMatchObject({
@@ -139,18 +182,17 @@ describe('an included refinement', () => {
         root_id: root.id,
         previous_id: root.id,
         number: 1,
-        included: true,
         about: 'fact',
         text: fact,
         claim_id: claim,
         given_before: [],
         decision_before: root.result?.decision,
       },
-      refinable: { allowed: true, price: 2, included_left: 0 },
+      refinable: { allowed: true, price: 2 },
     });
     expect(run.refines?.claim_ids[0]).toBe(claim);
     expect(run.refines?.claim_ids.length).toBeLessThanOrEqual(10);
-    expect(run.result?.changed).toMatch(/^The decision /);
+    expect(run.result?.changed).toMatch(/^This text is about (the same|another) option /);
     expect(run.result?.heading).not.toBe('best_single_answer');
     expect(run.models.map(({ status }) => status)).toEqual(root.models.map(() => 'completed'));
     expect(run.models.map(({ rank }) => rank)).toEqual(root.models.map(({ rank }) => rank));
@@ -165,13 +207,11 @@ describe('an included refinement', () => {
       refinable: null,
     });
     expect(refinements.map(({ id }) => id)).toEqual([run.id]);
-    expect(refinable).toMatchObject({ allowed: true, price: 2, included_left: 0 });
+    expect(refinable).toMatchObject({ allowed: true, price: 2 });
+    expectPrompts(run, claim);
   });
 
-  test('each seat reads what is new, its own votes and a few reasons, but no answer, no name and no count', async () => {
-    asks.length = 0;
-    const claim = decisiveClaim();
-    const run = await refined({ changed_fact: fact, claim_id: claim });
+  function expectPrompts(run: Optimization, claim: string): void {
     const prompts = asks.filter(({ schemaName }) => schemaName === 'second_vote');
     expect(prompts).toHaveLength(run.models.length);
     const answers = run.council.seats.flatMap(({ seat }) =>
@@ -196,6 +236,38 @@ describe('an included refinement', () => {
     const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
     expect(drafts.map(({ prompt }) => readMaterial(prompt).block('earlier decision'))).toEqual(
       drafts.map(() => root.result?.decision),
+    );
+    const checks = asks.filter(({ schemaName }) => schemaName === 'verification');
+    expect(checks.length).toBeGreaterThan(0);
+    for (const { prompt, system } of [...drafts, ...checks]) {
+      const material = readMaterial(prompt);
+      expect(material.block('corrected claims')).toBe(`${claim} | ${fact}`);
+      expect(system).toContain('"corrected claims"');
+      expect(material.rows('consensus').map(([id]) => id)).not.toContain(claim);
+    }
+  }
+
+  test('a draft that contradicts the fact in place of a claim is written again', async () => {
+    const claim = decisiveClaim();
+    let decision: string | null = null;
+    let isContradicted = false;
+    rewrite = (schema, reply) => {
+      const parsed = JSON.parse(reply) as { decision: string };
+      if (schema === 'draft') decision = parsed.decision;
+      if (schema !== 'verification' || isContradicted) return parsed;
+      isContradicted = true;
+      const found = { claim_id: claim, quote: decision, explanation: 'It rests on the claim.' };
+      return { contradicts_consensus: true, contradictions: [found] };
+    };
+    asks.length = 0;
+    const run = await refined({ changed_fact: fact, claim_id: claim }).finally(() => {
+      rewrite = null;
+    });
+    expect(run.council.rounds[1]).toMatchObject({ failed: ['contradicts_consensus'] });
+    expect(run.council.rounds[2]).toMatchObject({ verdict: 'accept' });
+    const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
+    expect(readMaterial(drafts[1]!.prompt).block('failed checks')).toContain(
+      `it contradicts the fact in place of ${claim}.`,
     );
   });
 
@@ -222,10 +294,10 @@ describe('an included refinement', () => {
     expect(await refined()).toMatchObject({ status: 'failed', refinement_number: 3 });
     expect(await creditEvents()).toBe(before);
     for (const model of modelsOf(root)) delete personas[model];
-    expect((await read(root.id)).refinable).toMatchObject({ price: 2, included_left: 0 });
+    expect((await read(root.id)).refinable).toMatchObject({ price: 2 });
     expect(await refined()).toMatchObject({
       status: 'completed',
-      refines: { number: 4, included: false, previous_id: root.id },
+      refines: { number: 4, previous_id: root.id },
       credits: { price: 2, charged: 2, refunded: 0 },
     });
   });
@@ -244,7 +316,6 @@ describe('a paid refinement', () => {
         root_id: root.id,
         previous_id: first.id,
         number: 2,
-        included: false,
         given_before: [fact],
         decision_before: first.result?.decision,
       },
@@ -297,24 +368,6 @@ describe('a call that begins a refinement', () => {
     expect((await refine({ instruction: 'Other.' }, root.id, 'once')).status).toBe(409);
   });
 
-  test('fields that are wrong are refused by name, and another person’s run is not found', async () => {
-    for (const [body, field] of [
-      [{ instruction: 'a', changed_fact: 'b' }, 'changed_fact'],
-      [{ claim_id: 'c1' }, 'claim_id'],
-      [{ changed_fact: 'b', claim_id: 'c99' }, 'claim_id'],
-      [{ instruction: ' ' }, 'instruction'],
-      [{ changed_fact: 'x'.repeat(1001) }, 'changed_fact'],
-    ] as const) {
-      const response = await refine(body);
-      expect(response.status).toBe(400);
-      const { errors } = (await response.json()) as { errors: { field: string }[] };
-      expect(errors.map((error) => error.field)).toContain(field);
-    }
-    const { token } = await council.signUp();
-    expect((await post(`/optimizations/${root.id}/refine`, { body: {}, token })).status).toBe(404);
-    expect((await read(root.id)).refinements).toEqual([]);
-  });
-
   test('a refinement that costs another price than was agreed to is not begun', async () => {
     const response = await refine({ price: 2 });
     expect(response.status).toBe(409);
@@ -338,6 +391,49 @@ describe('a call that begins a refinement', () => {
     expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
   });
 
+  test('a run that is deleted while its refinement begins has none, and no credits are held', async () => {
+    for (const model of modelsOf(root)) personas[model] = 'hang';
+    between.Hide = refine;
+    expect((await remove(root.id)).status).toBe(200);
+    expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
+    for (const model of modelsOf(root)) delete personas[model];
+    await refined();
+    const before = await balance();
+    between.refusal = async () => remove(root.id);
+    const refused = await refine();
+    expect([refused.status, await refused.json()]).toMatchObject([
+      409,
+      { code: 'not-refinable', detail: expect.stringContaining('deleted') },
+    ]);
+    expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
+    expect(await balance()).toEqual(before);
+    const { refinements } = await read(root.id);
+    // The one that was never started is not listed.
+    expect(refinements.map(({ status }) => status)).toEqual(['cancelled', 'completed']);
+    expect((await listed(root.id))?.refinements).toBe(2);
+  });
+
+  test('a refinement whose start fails is discarded, and the next call with its key begins another', async () => {
+    between.Start = async () => Promise.reject(new Problem('busy', 'Too much is waiting.'));
+    const calls = [];
+    for (let call = 0; call < 3; call += 1) calls.push(await refine({}, root.id, 'refused'));
+    expect(calls.map(({ status }) => status)).toEqual([503, 409, 201]);
+    expect(await calls[1]?.json()).toMatchObject({
+      code: 'not-refinable',
+      detail: expect.stringContaining('was not started'),
+    });
+    expect(await read(refinementId(root.id, 1))).toMatchObject({
+      status: 'cancelled',
+      ended_because: 'This refinement was not started.',
+      credits: { charged: 0 },
+    });
+    expect(await council.ended(person, refinementId(root.id, 2))).toMatchObject({
+      status: 'completed',
+    });
+    const { refinements } = await read(root.id);
+    expect(refinements.map((one) => one.refinement_number)).toEqual([2]);
+  });
+
   test('a refinement whose process died before it started is cancelled, and another can begin', async () => {
     const failed = await refined();
     const { readStream, sealer } = council.core;
@@ -359,7 +455,7 @@ describe('a call that begins a refinement', () => {
     };
     const command = {
       type: 'Create' as const,
-      data: { ...data, price: 2, refines: { ...refines!, number: 2, included: false } },
+      data: { ...data, price: 2, refines: { ...refines!, number: 2 } },
     };
     await council.core.bus.execute(
       optimization,
@@ -376,7 +472,10 @@ describe('a call that begins a refinement', () => {
     expect((await refine()).status).toBe(409);
     const { log } = council.core;
     await sweepRuns({ ...council.core, log, clock: () => Date.now() + 60_000 });
-    expect((await read(id)).status).toBe('cancelled');
+    expect(await read(id)).toMatchObject({
+      status: 'cancelled',
+      ended_because: 'This refinement was not started.',
+    });
     expect((await refined()).status).toBe('completed');
   });
 
@@ -391,6 +490,8 @@ describe('a call that begins a refinement', () => {
       reason: 'This model is no longer offered',
     });
     expect(run.council.calls[`review.${seat}`]).toBeUndefined();
+    const all = run.models.length;
+    expect(runMarkdown(run)).toContain(`**${all - 1} of ${all} models voted again.** Missing: `);
     for (const model of modelsOf(root).slice(0, 4)) gone.add(model);
     const before = await creditEvents();
     const refused = await refine();
@@ -404,6 +505,98 @@ describe('a call that begins a refinement', () => {
   });
 });
 
+describe('a call that begins no refinement', () => {
+  beforeAll(asked);
+  afterEach(async () => expect((await read(root.id)).refinements).toEqual([]));
+
+  test('fields that are wrong are refused by name, and another person’s run is not found', async () => {
+    for (const [body, field] of [
+      [{ instruction: 'a', changed_fact: 'b' }, 'changed_fact'],
+      [{ claim_id: 'c1' }, 'claim_id'],
+      [{ changed_fact: 'b', claim_id: 'c99' }, 'claim_id'],
+      [{ instruction: ' ' }, 'instruction'],
+      [{ changed_fact: 'x'.repeat(1001) }, 'changed_fact'],
+    ] as const) {
+      const response = await refine(body);
+      expect(response.status).toBe(400);
+      const { errors } = (await response.json()) as { errors: { field: string }[] };
+      expect(errors.map((error) => error.field)).toContain(field);
+    }
+    const { token } = await council.signUp();
+    expect((await post(`/optimizations/${root.id}/refine`, { body: {}, token })).status).toBe(404);
+  });
+
+  test('once today’s models have cost the limit, a refinement is refused and nothing is held', async () => {
+    const before = await balance();
+    const id = refinementId(root.id, 1);
+    const { userId } = person;
+    const limits = { monthlyLimitOf: async () => -1, dailyCostLimitUsd: 0 };
+    const called = { userId, runId: root.id, id, commandId: uuidV5(id, 'limit'), fingerprint: id };
+    await expect(refineRun({ ...council.core, ...limits }, called, {})).rejects.toMatchObject({
+      code: 'paused',
+    });
+    expect(await balance()).toEqual(before);
+  });
+});
+
+describe('what a refinement says of the votes before it', () => {
+  /** A refinement in which every seat votes for this option, and no draft answers a flaw. */
+  async function votedFor(option: string) {
+    rewrite = (schema, reply) => {
+      const written = JSON.parse(reply) as object;
+      if (schema === 'draft') return { ...written, flaw_replies: [] };
+      const reason = 'The new fact settles it.';
+      return schema === 'second_vote'
+        ? { votes: [], decision_vote: { option_id: option, reason } }
+        : written;
+    };
+    asks.length = 0;
+    const run = await refined({ changed_fact: 'The objection no longer holds.' });
+    const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
+    return { run, blocks: drafts.map(({ prompt }) => readMaterial(prompt).block('fatal flaws')) };
+  }
+
+  function voted(seat: string, option: string | null): boolean {
+    const outcome = root.council.calls[`review.${seat}`]?.outcome;
+    return outcome?.kind === 'review' && outcome.ballot.decision.optionId === option;
+  }
+
+  test('a flaw needs no reply of seats that came round to the option, and one of its own voters needs one', async () => {
+    rewrite = (schema, reply) => {
+      const written = JSON.parse(reply) as { scores: { answer_label: string }[] };
+      const text = 'Nothing ends it early.';
+      return schema === 'review'
+        ? { ...written, fatal_flaws: written.scores.map((one) => ({ ...one, text })) }
+        : written;
+    };
+    await asked();
+    expect(root.result?.flaws[0]?.voted_for_since).toEqual([]);
+    const options = Object.entries(root.council.ledger!.options);
+    const winner = root.result!.option_id;
+    const [other] = options.find(([id, { seats }]) => id !== winner && seats.length > 0)!;
+    const moved = await votedFor(other);
+    expect(moved.blocks).toEqual(['']);
+    expect(moved.run.result?.flaws.length).toBeGreaterThan(0);
+    for (const flaw of moved.run.result!.flaws)
+      expect(flaw).toMatchObject({ reply: null, voted_for_since: flaw.reviewers });
+    // An objection that is not marked is one of a seat's present votes.
+    const { objection } = moved.run.result!;
+    expect(objection?.voted_for_since).toBe(objection?.claim_id === null);
+    expect(runMarkdown(moved.run)).toContain('Raised before the second vote, in which ');
+    const kept = await votedFor(winner!);
+    expect(kept.blocks).not.toContain('');
+    expect(kept.run.result?.heading).toBe('best_single_answer');
+    const votersOfWinner = root.models
+      .map(({ seat }) => seat)
+      .filter((seat) => voted(seat, winner));
+    for (const flaw of kept.run.result!.flaws)
+      expect(flaw.voted_for_since).toEqual(
+        flaw.reviewers.filter((seat) => !votersOfWinner.includes(seat)),
+      );
+    rewrite = null;
+  });
+});
+
 describe('a refinement belongs to its root', () => {
   let run: Optimization;
   beforeAll(async () => {
@@ -412,11 +605,10 @@ describe('a refinement belongs to its root', () => {
   });
 
   test('lists show the root alone, with the number of its refinements', async () => {
-    const response = await council.call('/optimizations?limit=100', { token: person.token });
-    const { data } = (await response.json()) as OptimizationList;
-    expect(data.map(({ id }) => id)).not.toContain(run.id);
-    expect(data.find(({ id }) => id === root.id)).toMatchObject({
+    expect(await listed(run.id)).toBeUndefined();
+    expect(await listed(root.id)).toMatchObject({
       refinements: 1,
+      running_refinement_id: null,
       root_id: null,
       refinement_number: null,
     });
@@ -454,11 +646,13 @@ describe('a refinement belongs to its root', () => {
     expect(out).toContain('- The changed fact: Prices have doubled.');
   });
 
-  test('a root with a refinement in progress is not deleted', async () => {
+  test('a root with a refinement in progress names it and is not deleted', async () => {
     for (const model of modelsOf(root)) personas[model] = 'hang';
     const hanging = await begun();
     const refusal = await remove(root.id);
     expect([refusal.status, await refusal.json()]).toMatchObject([409, { code: 'running' }]);
+    expect((await read(root.id)).refinable).toMatchObject({ running_id: hanging.id });
+    expect((await listed(root.id))?.running_refinement_id).toBe(hanging.id);
     await post(`/optimizations/${hanging.id}/cancel`);
     await council.ended(person, hanging.id);
   });
@@ -492,7 +686,14 @@ describe('a refinement belongs to its root', () => {
     const shown = async () =>
       (await council.call(`/optimizations/${run.id}`, { token: person.token })).status;
     expect(await shown()).toBe(404);
+    for (const id of [root.id, run.id]) {
+      const stream = `/stream?optimization=${id}`;
+      expect((await council.call(stream, { token: person.token })).status).toBe(404);
+    }
+    expect((await council.core.readRun(run.id))?.view.hidden).toBe(true);
     expect((await refine({}, run.id)).status).toBe(404);
+    const alone = await post(`/optimizations/${run.id}/restore`);
+    expect([alone.status, await alone.json()]).toMatchObject([409, { code: 'part-of-run' }]);
     expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
     expect(await shown()).toBe(200);
     await council.core.sealer.eraseKey(root.id);
@@ -507,7 +708,59 @@ describe('a refinement belongs to its root', () => {
     expect(JSON.stringify(erased)).not.toContain(fact);
     expect((await refine()).status).toBe(409);
   });
+
+  test('a damaged text of a root leaves every other run in the export', async () => {
+    const { ownerPool } = council.database;
+    await ownerPool.query(
+      `update emt_messages set message_data = jsonb_set(message_data, '{sealed,context}', '"damaged"')
+       where stream_id = $1 and message_type = 'OptimizationCreated'`,
+      [streamOf(root.id)],
+    );
+    const rows = await Array.fromAsync(runExport(council.core).rows(person.userId));
+    const exported = rows.flatMap(([table, row]) => (table === 'runs' ? [row['id']] : []));
+    expect(exported).toEqual(await allRunsOf(ownerPool, person.userId));
+  });
 });
+
+describe('a person who leaves', () => {
+  test('a person who leaves while a refinement runs is erased with it, and nothing stays held', async () => {
+    const leaver = await council.signUp();
+    await give(council, leaver.userId, 10);
+    const { id: rootId, council: view } = await council.ask(leaver, question);
+    for (const { model } of view.seats) personas[model] = 'hang';
+    const response = await post(`/optimizations/${rootId}/refine`, {
+      token: leaver.token,
+      body: { changed_fact: fact },
+    });
+    const { data: run } = (await response.json()) as { data: Optimization };
+    expect(run.status).toBe('processing');
+    await council.call('/users/me', {
+      method: 'DELETE',
+      token: leaver.token,
+      body: { password: testPassword },
+    });
+    await council.database.pool.query(
+      `update mail set status = 'sent', sealed = null, ended_at = now()
+       where user_id = $1 and status = 'queued'`,
+      [leaver.userId],
+    );
+    const { pool, readRun } = council.core;
+    const users = async () =>
+      (await pool.query('select from users where id = $1', [leaver.userId])).rowCount;
+    await expect.poll(users, { timeout: 10_000 }).toBe(0);
+    const left = await readRun(run.id);
+    expect(left?.state).toMatchObject({ stage: 'closed', outcome: 'cancelled' });
+    expect(left?.view).toMatchObject({ hidden: true, challenge: null, refines: { text: null } });
+    expect(await readBalance(pool, leaver.userId)).toMatchObject({ reserved_credits: 0 });
+    expect(await tracesOf(council.database.ownerPool, [fact])).toEqual([]);
+  });
+});
+
+async function listed(runId: string) {
+  const response = await council.call('/optimizations?limit=100', { token: person.token });
+  const { data } = (await response.json()) as OptimizationList;
+  return data.find(({ id }) => id === runId);
+}
 
 async function remove(runId: string): Promise<Response> {
   return council.call(`/optimizations/${runId}`, { method: 'DELETE', token: person.token });

@@ -3,6 +3,8 @@ import { checkDraft } from '#services/optimizations/prompts/draft.ts';
 import type { Draft } from '#services/optimizations/prompts/reply-schemas.ts';
 import { parseReply } from '#services/optimizations/prompts/reply-schemas.ts';
 import { checkSecondVote } from '#services/optimizations/prompts/second-vote.ts';
+import { objectionTitle } from '#services/optimizations/reading/words/doubts.ts';
+import { votedForSince } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, notesOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { ballot } from '#tests/optimizations/council/ballots.ts';
@@ -21,7 +23,7 @@ describe('what a seat says in a refinement', () => {
   };
   const viewWith = (calls: object) =>
     ({
-      before: { reviews: { S1: before }, given: [], decision: null },
+      before: { reviews: { S1: before }, given: [], decision: null, heading: null },
       calls,
     }) as unknown as RunView;
   const second = {
@@ -54,6 +56,28 @@ describe('what a seat says in a refinement', () => {
     const found = ballotOf(viewWith({ 'review.S1': silent }), 'S1');
     expect(found?.votes['c1']).toEqual({ stance: 'disagree', confidence: 90 });
     expect(found?.decision).toEqual({ optionId: 'o2', seat: null });
+  });
+
+  test.each([
+    ['came round to it in this refinement', 'o2', 'o1', ['S1']],
+    ['came round to it in an earlier refinement', 'o2', null, ['S1']],
+    ['has chosen it again', 'o1', 'o1', []],
+    ['chose it before any refinement', 'o1', null, []],
+    ['has left it', 'o1', 'o2', []],
+  ])('a flaw is marked, or is not, when a seat that raised it %s', (_, first, again, marked) => {
+    const vote = { ...second, outcome: { ...second.outcome, optionId: again } };
+    const { before: base, ...rest } = viewWith(again === null ? {} : { 'review.S1': vote });
+    const reviews = { S1: { ...before, firstOption: first } };
+    const standing = { ...rest, before: { ...base, reviews } };
+    const view = { ...standing, ledger: { options: { o1: { seats: ['S2'] } } } };
+    const flaw = { id: 'f1', aboutSeat: 'S2', reviewers: ['S1', 'S3'] };
+    expect(votedForSince(view as unknown as RunView, flaw)).toEqual(marked);
+    const objection = { seat: 'S1', voted_for: true, voted_for_since: marked.length > 0 };
+    expect(objectionTitle([], 'recommendation', objection)).toBe(
+      marked.length > 0
+        ? 'Objection to the recommendation from before the second vote, by S1, who then voted for it'
+        : 'Objection to the recommendation, by S1, who voted for it all the same',
+    );
   });
 
   test('a seat that has not voted again says what it said before', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import type { CheckReply, Optimization } from '#services/optimizations/contract.ts';
+import type { CheckReply } from '#services/optimizations/contract/requests.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
@@ -119,7 +120,7 @@ describe('a result and the replies of its models', () => {
       const draft = run.council.calls[`draft.${writer?.[0]}`]?.outcome;
       const written = draft?.kind === 'draft' ? draft.optionId : null;
       if (heading === 'no_majority')
-        return option === null && written === run.result?.tie_break?.option_id
+        return option === null && written === run.result?.tie_break
           ? []
           : ['it owns a decision without a majority'];
       return [
@@ -158,9 +159,12 @@ describe('a result and the replies of its models', () => {
           against.length === flaw?.reviewers.length &&
           against.every(
             ({ seat, texts }) =>
-              flaw.reviewers.includes(seat) && texts.every((text) => flaw.texts.includes(text)),
+              flaw.reviewers.includes(seat) &&
+              texts.every((text) =>
+                flaw.texts.some((one) => one.text === text && one.seats.includes(seat)),
+              ),
           ) &&
-          flaw.texts.every((text) => written.includes(text)) &&
+          flaw.texts.every(({ text }) => written.includes(text)) &&
           (flaw.reply ?? '').length >= 20;
         return isWhole ? [] : [`the flaw of ${answer} is not shown`];
       });
@@ -229,7 +233,10 @@ test('a German question gets its answer in German, from its decision to its last
       result?.decision_option,
       ...(result?.sections ?? []).flatMap(({ blocks }) => blocks.map(({ text }) => text)),
       ...(result?.next_steps ?? []).map(({ action }) => action),
-      ...(result?.flaws ?? []).flatMap(({ texts: written, reply }) => [...written, reply]),
+      ...(result?.flaws ?? []).flatMap(({ texts: written, reply }) => [
+        ...written.map(({ text }) => text),
+        reply,
+      ]),
       ...(evolution.bias?.disagreement_areas ?? []).flatMap(({ about, text, sides }) => [
         ...(about === 'decision' ? [] : [text]),
         ...sides.flatMap(({ quote }) => quote?.text ?? []),

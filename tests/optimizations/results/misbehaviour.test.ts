@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { preparedCases } from '#services/sandbox/models/cases.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { readMaterial } from '#services/sandbox/models/simulator/material.ts';

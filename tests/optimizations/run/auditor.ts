@@ -337,11 +337,7 @@ export function createAuditor(now: () => number): Auditor {
     const tries = earlier.filter((one) => one.price === 0 && one.started);
     const included = tries.length < 3 && !tries.some((one) => done.includes(one));
     const costs = included ? 0 : Math.max(2, Math.ceil(root.price / 5));
-    requireThat(
-      credits === costs && refines.included === included,
-      'another price than a refinement has',
-      of,
-    );
+    requireThat(credits === costs, 'another price than a refinement has', of);
     const voters = root.accepted?.filter((seat) => seat !== root.excluded) ?? [];
     requireThat(
       isDeepStrictEqual(

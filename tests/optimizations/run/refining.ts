@@ -132,7 +132,6 @@ export function createRefining(streams: Streams, guards: RefiningGuards, chance:
         root: rootId,
         previous: fromId,
         number: refinements.length + 1,
-        included: price === 0,
         about,
         ...(claimId === undefined ? {} : { claimId }),
         claims: claimsToVoteOn(before.ledger, contested, claimId),

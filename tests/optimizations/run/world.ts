@@ -349,8 +349,12 @@ export function live(options: WorldOptions): World {
     yield* issue(process, runId, start, ['start']);
   }
 
-  function* asked(process: Process, { runId }: Run, type: 'Cancel' | 'Hide' | 'Restore') {
-    const parts = type === 'Cancel' ? ['cancel'] : [type, now];
+  function* asked(
+    process: Process,
+    { runId }: Run,
+    type: 'Cancel' | 'Discard' | 'Hide' | 'Restore',
+  ) {
+    const parts = type === 'Cancel' || type === 'Discard' ? [type.toLowerCase()] : [type, now];
     if (type === 'Hide') {
       const isRefining = refinementsOf(runId).some(refining.isInWork);
       yield anytime;
@@ -384,7 +388,7 @@ export function live(options: WorldOptions): World {
     try {
       yield* processRun(process, runs.get(id)!);
     } catch (error) {
-      if (error instanceof Problem) yield* asked(process, runs.get(id)!, 'Cancel');
+      if (error instanceof Problem) yield* asked(process, runs.get(id)!, 'Discard');
       throw error;
     }
   }
@@ -904,7 +908,7 @@ function counted(figures: Figures, { runs }: Auditor): Figures {
     paid: refined.filter((run) => run.price > 0).length,
     withoutSeat: refined.filter((run) => run.refines?.notOffered.length).length,
     failedTries: all.filter(
-      (run) => run.refines?.included && run.started && run.outcome !== 'completed',
+      (run) => run.refines && run.price === 0 && run.started && run.outcome !== 'completed',
     ).length,
     further: all.filter((run) => run.refines && run.refines.previous !== run.refines.root).length,
     noMajority: all.filter((run) => run.heading === 'no_majority').length,

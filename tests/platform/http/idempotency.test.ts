@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { answerError, createRouter } from '#services/platform/http/http.ts';
 import { answerOnce } from '#services/platform/http/idempotency.ts';
 import { createLog } from '#services/platform/process/log.ts';

@@ -20,7 +20,7 @@ import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { createTestMailbox, deliverMails, linkIn } from '#tests/support/mail.ts';
 import type { TestMailbox } from '#tests/support/mail.ts';
-import { freePort } from '#tests/support/processes/processes.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** Mails from the queue to a real mail server, over a real database. */

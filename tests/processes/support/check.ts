@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Replay } from '#services/credits/audit/replay.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Person } from '#tests/support/app.ts';

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fact } from '#services/live/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { applyPatch } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { eventually } from '#tests/support/processes/processes.ts';

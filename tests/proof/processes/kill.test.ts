@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Person } from '#tests/support/app.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   createClient,
   eventually,
-  freePort,
   ownerUrlOf,
   signal,
   startApplication,

@@ -11,9 +11,9 @@ import { createSealer } from '#services/platform/seal.ts';
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import { createTestMailbox } from '#tests/support/mail.ts';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   eventually,
-  freePort,
   ownerUrlOf,
   signal,
   startApplication,

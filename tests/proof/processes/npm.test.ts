@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   eventually,
-  freePort,
   signal,
   startApplication,
   temporaryFolder,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '#services/platform/process/listen.ts';
 import {
   commandLine,
   createClient,
   eventually,
-  freePort,
   signal,
   startApplication,
   temporaryFolder,

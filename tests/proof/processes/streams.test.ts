@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact } from '#services/live/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { randomOf } from '#tests/support/chance.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import { operateJson } from '#tests/support/processes/operator.ts';

@@ -9,11 +9,11 @@ import { loadCatalogue } from '#services/models/catalogue.ts';
 import type {
   CheckReply,
   CreateOptimizationRequest,
-  Optimization,
-  RefineRequest,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/requests.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { finishedEmail, finishedRun } from '#services/optimizations/finished-email.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { refinementId } from '#services/optimizations/refinement/begin.ts';
 import { layOut } from '#services/platform/mail/layout.ts';
 import { dataDelimiter, simulatedRunSeed } from '#services/platform/seeded.ts';
@@ -94,8 +94,8 @@ test('the run without an attack has what an attack could change', () => {
 });
 
 /** A few attacks a run, because a run takes time. */
-const groups = Array.from({ length: 8 }, (_, index) =>
-  [...questionAttacks, ...fileAttacks].filter((_attack, at) => at % 8 === index),
+const groups = Array.from({ length: 4 }, (_, index) =>
+  [...questionAttacks, ...fileAttacks].filter((_attack, at) => at % 4 === index),
 ).map((attacks) => ({
   attacks,
   names: attacks.map(({ name, at }) => `${name} (${at})`).join(', '),
@@ -122,14 +122,20 @@ test.each(modelAttacks)('$name leaves the votes of the others as they were', asy
   await expectHarmless(run);
 });
 
-const asFacts = refinementAttacks.map((attack, index) => ({
-  ...attack,
-  field: index % 2 === 0 ? ('changed_fact' as const) : ('instruction' as const),
+/** Two attacks a refinement, in each of its two fields in turn. */
+const pairs = refinementAttacks.flatMap((attack, at) =>
+  at % 2 === 0 ? [refinementAttacks.slice(at, at + 2)] : [],
+);
+const asFacts = pairs.map((attacks, at) => ({
+  attacks,
+  names: attacks.map(({ name }) => name).join(', '),
+  field: at % 2 === 0 ? ('changed_fact' as const) : ('instruction' as const),
 }));
-test.each(asFacts)('no second vote changes by $name as $field', async ({ text, field }) => {
+test.each(asFacts)('no second vote changes by $names as $field', async ({ attacks, field }) => {
   models.attack(null);
   const codes = codesOfNext();
-  const run = await refined({ [field]: text({ ...models.known(), codes }) });
+  const known = { ...models.known(), codes };
+  const run = await refined({ [field]: attacks.map(({ text }) => text(known)).join('\n') });
   expect(models.misled).toEqual([]);
   expect(models.heard.map((request) => readAs(request).code)).toEqual(
     expect.arrayContaining(codes),
@@ -285,7 +291,7 @@ test('no secret, text of another person or text of an attack stands in a prompt,
   const keys = [...env.dataKeys, ...env.jwtKeys].map((key) => key.toString('base64'));
   const secret = [...keys, canary, council.database.appUrl];
   const inPrompts = prompts.join('\n');
-  expect(prompts.length).toBeGreaterThan(500);
+  expect(prompts.length).toBeGreaterThan(400);
   expect(secret.filter((text) => inPrompts.includes(text))).toEqual([]);
 
   const exported = await council.data<ExportReply>('/users/me/export', { token: person.token });

@@ -1,7 +1,7 @@
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Optimization } from '#services/optimizations/contract.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import { nowListeningTo } from '#tests/live/client.ts';

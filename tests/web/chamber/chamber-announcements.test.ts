@@ -24,7 +24,7 @@ describe('what the chamber says of a run', () => {
       '75 percent.',
       'Phase: Bias Detection.',
       'Phase: Synthesis.',
-      'Done: the result is ready.',
+      'Done. Your result is ready.',
     ]);
   });
 
@@ -33,7 +33,7 @@ describe('what the chamber says of a run', () => {
     const after = storyOf(started().died(opinionsOf(['S2', 'R1'])));
     expect(
       announcementsBetween(announcedOf(before.view()), after.view()).map((one) => one.text),
-    ).toContain('S2 anthropic-s2 and R1 mistral-r1 dropped out.');
+    ).toContain('S2 anthropic-s2 and R1 mistral-r1 dropped out of the run.');
   });
 
   it('nothing is announced without a change or after the end', () => {

@@ -11,8 +11,8 @@ import {
   strandPaths,
   type StrandSeat,
 } from '#web/run/braid-shape.ts';
-import { braidOf, braidSentence } from '#web/run/braid-view.ts';
-import { moneyWords } from '#web/run/money.ts';
+import { braidOf, braidSentence, standing } from '#web/run/braid-view.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import {
   cancel,
   closed,
@@ -202,7 +202,10 @@ describe('the braid of a run', () => {
     const view = braidOf(storyOf(script).view());
     expect(view.hasVotes).toBe(true);
     expect(view.seats.every((seat) => seat.placement !== null)).toBe(true);
-    expect(braidSentence(view)).toBe('5 of 7 models stand with the majority.');
+    expect(braidSentence(view)).toBe('5 of 7 models voted for “The option o1”.');
+    expect(view.seats.map((seat) => standing(seat, view).split(';')[0])).toEqual(
+      allSeats.map((seat) => `Voted for “The option ${dissenters.includes(seat) ? 'o2' : 'o1'}”`),
+    );
   });
 
   it('the strands arrive when the run is completed', () => {

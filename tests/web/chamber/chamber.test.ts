@@ -15,12 +15,17 @@ import {
 } from '#tests/optimizations/run/run-script.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
-import { faultsInEveryLook, violations } from '#tests/web/support/member-site.ts';
+import {
+  faultsInEveryLook,
+  page as pageOf,
+  runOf,
+  violations,
+} from '#tests/web/support/member-site.ts';
 import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
-import { orderingWords } from '#web/run/words.ts';
+import { computedSentences } from '#services/optimizations/reading/words/result.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -117,7 +122,7 @@ describe('the chamber', () => {
     server.publish(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
     await expect.poll(() => page.title()).toBe('Done · Evolution Chamber');
-    await page.getByText('14 credits charged.').waitFor();
+    await page.getByText('14 credits were charged.').waitFor();
   });
 
   it('the words of a model appear as they arrive, as plain text', async () => {
@@ -132,7 +137,7 @@ describe('the chamber', () => {
       text: 'Begin **small** <img src=x onerror=alert(1)>',
       progress: 50,
     });
-    const card = page.getByRole('listitem').filter({ hasText: 'Writing its answer' });
+    const card = page.getByRole('listitem').filter({ hasText: 'Writing an answer' });
     await card.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
     await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('20');
   });
@@ -213,12 +218,12 @@ describe('the chamber', () => {
   it('a run in synthesis offers no cancellation', async () => {
     const { page } = await watch(whole, untilSynthesis);
     await page
-      .getByText('The recommendation is being written: the run can no longer be cancelled.')
+      .getByText("The recommendation is being written, so it's too late to cancel.")
       .waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
-  it('a cancellation states its cost first, and the page is left once the ledger has the credits', async () => {
+  it('a cancellation states its cost first, and leads to the page of the run once the ledger has the credits', async () => {
     const script = started()
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
@@ -226,13 +231,15 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length - 2);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await dialog.getByText('Models are at work: 7 of 14 credits come back.').waitFor();
+    await dialog.getByText("Models are working. You'll get 7 of 14 credits back.").waitFor();
     expect(await violations(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.getByRole('button', { name: 'Cancel run' }).click();
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
     server.publish(story.facts.length);
-    await page.waitForURL('**/dashboard');
-    await page.getByText('7 credits came back.').first().waitFor();
+    await page.waitForURL(`**/optimizations/${runId}`);
+    await page.getByText('7 credits returned to your balance.').first().waitFor();
+    await page.getByText('you cancelled the run before the models had reviewed').waitFor();
+    await page.getByRole('button', { name: 'Copy as Markdown' }).waitFor();
   });
 
   it('a run that could not be cancelled is shown to continue', async () => {
@@ -240,7 +247,7 @@ describe('the chamber', () => {
     const { page, server } = await watch(story, story.facts.length);
     server.answerCommands(problem(409, 'too-late', 'The recommendation is being written.'));
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByText('Failed to cancel optimization').first().waitFor();
     await page.getByText('The run continues.').waitFor();
   });
@@ -250,6 +257,18 @@ describe('the chamber', () => {
     const page = await open('/evolution-chamber');
     await page.waitForURL(`**/evolution-chamber?id=${runId}`);
     await page.getByText('Connected').waitFor();
+  });
+
+  it('an address without an id leads to a refinement that is running', async () => {
+    const { api } = runServer(whole, whole.facts.length);
+    const refining = 'opt_00000000000000000000000007';
+    site.answer((call) =>
+      call.path === '/api/optimizations'
+        ? pageOf([runOf(1, { running_refinement_id: refining })])
+        : api(call),
+    );
+    const opened = await open('/evolution-chamber');
+    await opened.waitForURL(`**/evolution-chamber?id=${refining}`);
   });
 
   it('an address without an id leads to the form when no run is running', async () => {
@@ -373,6 +392,7 @@ describe('the result', () => {
         'Next steps',
         'What would change this',
         'Reasons',
+        'Consensus points',
         'Divergences',
         "What's uncertain",
         'How this was reached',
@@ -382,10 +402,10 @@ describe('the result', () => {
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
       )
       .waitFor();
-    const bias = whole.copy().evolution.bias!;
-    await page.getByText(orderingWords(bias)).waitFor();
-    const other = { ordering: bias.ordering === 'kemeny' ? 'win_rate' : 'kemeny' } as const;
-    expect(await page.getByText(orderingWords(other)).count()).toBe(0);
+    const [computed = ''] = computedSentences(whole.copy().evolution.bias!).slice(-1);
+    expect(await page.getByText(computed).isVisible()).toBe(false);
+    await page.getByText('How this is computed').click();
+    await page.getByText(computed).waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);
@@ -476,7 +496,7 @@ describe('the result', () => {
       .answered(opinionsOf(['S1']))
       .given(cancel, settled(14, 7));
     const { page } = await read(storyOf(script));
-    await page.getByText('7 of 14 credits charged, 7 came back.').waitFor();
+    await page.getByText('7 of 14 credits were charged, 7 returned.').waitFor();
     await page.getByText('1 of 7 models had answered.').waitFor();
     await page.getByText('S1 would begin small.').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
@@ -485,7 +505,7 @@ describe('the result', () => {
   it('the page of a failed run says why, what it cost, and offers a retry', async () => {
     const failed = started().died(opinionsOf(['S1', 'S2', 'S3', 'R1', 'R2', 'I1', 'I2']));
     const { page } = await read(storyOf(failed.given(settled(0, 0))));
-    await page.getByText('Nothing was charged: all 14 credits came back.').waitFor();
+    await page.getByText("You weren't charged. 14 credits were returned.").waitFor();
     const retry = page.getByRole('link', { name: 'Retry' });
     await expect.poll(() => retry.getAttribute('href')).toBe(`/optimization?from=${runId}`);
   });

@@ -18,12 +18,12 @@ describe('the balance', () => {
     expect(plain).not.toMatch(/Reserved|Owed|owes|frozen/);
     const indebted = { ...balance, reserved_credits: 14, debt_credits: 3 };
     const words = wordsOf(<BalanceTiles balance={indebted} />);
-    expect(words).toContain('Reserved 14 held by running optimizations');
-    expect(words).toContain('Your account owes 3 credits');
-    expect(words).toContain('Settle it by a purchase');
+    expect(words).toContain('Reserved 14 on hold for running optimizations');
+    expect(words).toContain('You owe 3 credits');
+    expect(words).toContain('Buy credits to settle');
     const frozen = wordsOf(<BalanceTiles balance={{ ...indebted, spending_frozen: true }} />);
     expect(frozen).toContain('Your credits are frozen');
-    expect(frozen).not.toContain('Settle it by a purchase');
+    expect(frozen).not.toContain('Buy credits to settle');
   });
 });
 
@@ -36,7 +36,7 @@ describe('the badge in the bar', () => {
     expect(badgeOf({ available_credits: 1 })).toMatch(/^ 1 credit · Very low +Buy More Credits $/);
   });
 
-  it('the badge shows the credits held by running optimizations', () => {
+  it('the badge shows the credits on hold for running optimizations', () => {
     expect(badgeOf({ available_credits: 72, reserved_credits: 14 })).toContain('reserved 14');
   });
 });
@@ -90,8 +90,8 @@ describe('the panel of a run that cannot be paid', () => {
 
   it('a debt with enough credits is no shortage', () => {
     const words = wordsOf(<Insufficient shortage={shortage} />);
-    expect(words).toContain('Credits Owed');
-    expect(words).toContain('Your account owes 6 credits');
+    expect(words).toContain('Credits owed');
+    expect(words).toContain('You owe 6 credits');
     expect(words).not.toContain('short by');
   });
 
@@ -99,7 +99,7 @@ describe('the panel of a run that cannot be paid', () => {
     const words = wordsOf(<Insufficient shortage={{ ...shortage, balance: 10, shortfall: 4 }} />);
     expect(words).toContain('Insufficient Credits');
     expect(words).toContain("You're short by 4 credits.");
-    expect(words).toContain('Your account owes 6 credits');
+    expect(words).toContain('You owe 6 credits');
   });
 
   it('frozen spending offers no purchase', () => {

@@ -117,7 +117,7 @@ describe('the credits page', () => {
     await page.getByRole('button', { name: 'Show as table' }).click();
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.getByRole('button', { name: 'Refund unused credits of Side-Gig Builder' }).click();
-    await page.getByRole('dialog').getByText('Your plan ends at once').waitFor();
+    await page.getByRole('dialog').getByText('Your plan will end now').waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
@@ -292,7 +292,9 @@ describe('the purchases', () => {
     const says = async (index: number) => (await rows.nth(index).innerText()).replace(/\s+/g, ' ');
     await expect
       .poll(() => says(0))
-      .toMatch(/Boost 20 \$10\.00 Not confirmed .*If you have paid, it shows here within minutes/);
+      .toMatch(
+        /Boost 20 \$10\.00 Not confirmed .*If you've paid, it will show here within minutes/,
+      );
     await expect
       .poll(() =>
         rows
@@ -308,18 +310,18 @@ describe('the purchases', () => {
     await expect.poll(() => says(2)).toContain('$18.50, until');
     await expect
       .poll(() => says(4))
-      .toContain('Refund pending $6.00 for 12 credits is on its way.');
+      .toContain('Refund pending $6.00 for 12 credits is on its way to you.');
     await expect.poll(() => says(5)).toContain('Refunded $6.00 for 12 credits.');
     await expect
       .poll(() => says(5))
-      .toContain('All of its credits are used, reserved, refunded or settled what was owed.');
+      .toContain(
+        'No credits left to refund: all are used, reserved, refunded, or went toward what you owed.',
+      );
     await expect
       .poll(() => says(6))
-      .toContain('Refund failed $0.50 could not be paid back. 1 credit is yours again.');
-    await expect.poll(() => says(7)).toContain('disputed or was returned');
-    await expect
-      .poll(() => says(8))
-      .toContain('The 30 days in which unused credits can be refunded are over.');
+      .toContain("Refund failed We couldn't refund $0.50. 1 credit is back in your balance.");
+    await expect.poll(() => says(7)).toContain('disputed, or returned');
+    await expect.poll(() => says(8)).toContain('The 30-day refund window has ended.');
     const receipt = rows.nth(3).getByRole('link', { name: /^Receipt of Boost 20/ });
     await expect.poll(() => receipt.getAttribute('rel')).toBe('noopener noreferrer');
   });
@@ -352,13 +354,13 @@ describe('the purchases', () => {
         },
       }),
     });
-    const forget = page.getByRole('button', { name: 'Forget Boost 20' });
+    const forget = page.getByRole('button', { name: 'Remove Boost 20' });
     await forget.waitFor();
     // Without an open page, continuing would be another purchase.
     await expect.poll(() => purchasesOf(page).getByText('Continue').count()).toBe(0);
     await forget.click();
-    await page.getByText('Boost 20: It is forgotten. Nothing was charged.').waitFor();
-    await purchasesOf(page).getByText('What you buy will stand here').waitFor();
+    await page.getByText("Boost 20: Removed. You weren't charged.").waitFor();
+    await purchasesOf(page).getByText('Your purchases will appear here').waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('purchases');
   });
 
@@ -388,7 +390,7 @@ describe('the purchases', () => {
     await expect
       .poll(() => dialog.innerText())
       .toContain('12 credits for $6.00, out of 20 credits of Boost 20');
-    await expect.poll(() => dialog.getByText('Your plan ends at once').count()).toBe(0);
+    await expect.poll(() => dialog.getByText('Your plan will end now').count()).toBe(0);
     await page.keyboard.press('Escape');
     await expect
       .poll(() => button.evaluate((element) => element === document.activeElement))
@@ -439,7 +441,7 @@ describe('the purchases', () => {
     const dialog = page.getByRole('dialog');
     const confirm = dialog.getByRole('button', { name: 'Refund $6.00' });
     await confirm.click();
-    await dialog.getByText(/It is not known whether the request arrived/).waitFor();
+    await dialog.getByText(/We don't know if your request arrived/).waitFor();
     await confirm.click();
     await dialog.getByText('By now 3 credits are unused.').waitFor();
     await dialog.getByText('Nothing was refunded.').waitFor();
@@ -472,11 +474,11 @@ describe('a monthly statement', () => {
       }),
     });
     await page.waitForURL(`**/credits/statements/${month}`);
-    await page.getByText('Running month').waitFor();
+    await page.getByText('Month in progress').waitFor();
     await expect.poll(() => page.title()).toBe(`Statement ${month} · Sevenfold`);
     await page.getByRole('link', { name: 'Older: October 2026' }).click();
-    await page.getByText('There are no transactions in October 2026.').waitFor();
-    await expect.poll(() => page.getByText('Running month').count()).toBe(0);
+    await page.getByText('No transactions in October 2026.').waitFor();
+    await expect.poll(() => page.getByText('Month in progress').count()).toBe(0);
     await page.getByLabel('Month', { exact: true }).selectOption('2026-08');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**/credits/statements/2026-08');
@@ -485,7 +487,7 @@ describe('a monthly statement', () => {
 
   it('the page says when there is no statement yet, and when an address names no month', async () => {
     const page = await open('/credits/statements');
-    await page.getByText(/Every month in which you receive/).waitFor();
+    await page.getByText(/for every month in which you receive/).waitFor();
     expect(await violations(page)).toEqual([]);
     const other = await open('/credits/statements/2026-13');
     await other.getByRole('heading', { name: 'That page does not exist' }).waitFor();
@@ -587,7 +589,7 @@ describe('the badge in the bar', () => {
         }),
       }),
     });
-    await page.getByRole('banner').getByText('50 credits · owes 14').waitFor();
+    await page.getByRole('banner').getByText('50 credits · 14 owed').waitFor();
     await page.getByText('The last payment of $150 did not go through.').waitFor();
     await page.getByRole('link', { name: 'See your plan' }).waitFor();
   });

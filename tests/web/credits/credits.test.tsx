@@ -74,11 +74,11 @@ describe('what was bought, used and is left', () => {
     ['nothing', nothing, null],
     ['an unused rest', { ...nothing, ...bought, ...used, available_credits: 6 }, null],
     ['a held rest', { ...nothing, ...bought, ...used, reserved_credits: 6 }, null],
-    ['a refund', { ...nothing, ...bought, ...used }, '6 refunded or taken back'],
+    ['a refund', { ...nothing, ...bought, ...used }, '6 refunded or reversed'],
     [
       'a dispute of credits that were used, too',
       { ...nothing, ...bought, ...used, debt_credits: 14 },
-      '20 refunded or taken back',
+      '20 refunded or reversed',
     ],
     ['figures of two moments', { ...nothing, ...bought, ...used, available_credits: 20 }, null],
   ])('bought, used and returned credits add up: %s', (_, balance, words) => {
@@ -117,7 +117,7 @@ describe('the bars of a year', () => {
 
   it('the bars are summarised in a sentence', () => {
     expect(consumptionSentence(months, 'en-US')).toBe(
-      'Credits consumed from September 2026 to November 2026. This month 14; most in October 2026 with 28.',
+      'Credits used, September 2026 to November 2026. 14 this month. Highest: 28 in October 2026.',
     );
   });
 });
@@ -136,14 +136,14 @@ describe('a line of the ledger in words', () => {
   });
 
   it.each([
-    ['cash_refund', -12, 'Refund of money'],
-    ['cash_refund', 12, 'Refund of money failed'],
+    ['cash_refund', -12, 'Money refunded'],
+    ['cash_refund', 12, 'Refund failed'],
     ['dispute', -12, 'Dispute'],
-    ['dispute', 12, 'Dispute ended'],
+    ['dispute', 12, 'Dispute closed'],
     ['inquiry', -12, 'Inquiry'],
     ['inquiry', 12, 'Inquiry ended'],
     ['debt', -12, 'Debt'],
-    ['debt', 12, 'Debt cancelled'],
+    ['debt', 12, 'Debt cleared'],
   ] as const)(
     'a line %s of %i credits is called "%s" and says why',
     (reason_code, amount, word) => {
@@ -236,10 +236,10 @@ describe('money', () => {
     const refund = { credits: 1, amount_cents: 50, currency: 'usd' };
     const amount = money(50, 'usd');
     expect(refundWords({ ...refund, status: 'pending' }).note).toBe(
-      `${amount} for 1 credit is on its way.`,
+      `${amount} for 1 credit is on its way to you.`,
     );
     expect(refundWords({ ...refund, status: 'failed' }).note).toBe(
-      `${amount} could not be paid back. 1 credit is yours again.`,
+      `We couldn't refund ${amount}. 1 credit is back in your balance.`,
     );
   });
 
@@ -256,7 +256,7 @@ describe('money', () => {
     const failure = (status: number) =>
       refundFailure(new ApiProblem({ status, code: 'any', message: 'No.' }));
     for (const status of [0, 500, 503]) {
-      expect(failure(status).certainty).toContain('It is not known');
+      expect(failure(status).certainty).toContain("We don't know");
       expect(failure(status).isFinal).toBe(false);
     }
     for (const status of [400, 404, 409])

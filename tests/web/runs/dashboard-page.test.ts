@@ -46,6 +46,25 @@ describe('the dashboard', () => {
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
 
+  it('a refinement in progress has a strip and a link beside the result of its run', async () => {
+    const running = runOf(2, { running_refinement_id: runId(9) });
+    const page = await open('/dashboard', {
+      api: member({
+        'GET /api/optimizations': pageOf([running]),
+        [`GET /api/optimizations/${runId(9)}`]: problem(503, 'busy', 'Busy'),
+      }),
+    });
+    await page.getByText('Running: Question 2, 0%').waitFor();
+    const rows = page.getByRole('region', { name: 'Recent optimizations' }).getByRole('listitem');
+    const links = rows.getByRole('link');
+    const targets = async () =>
+      Promise.all((await links.all()).map(async (link) => link.getAttribute('href')));
+    await expect
+      .poll(targets)
+      .toEqual([`/evolution-chamber?id=${runId(9)}`, `/optimizations/${runId(2)}`]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
   it('a link focuses the heading of its page, also when the page loads slowly', async () => {
     const page = await open('/dashboard', { api: busy });
     await page.route(`**/api/optimizations/${runId(2)}`, async (route) => {

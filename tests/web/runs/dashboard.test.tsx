@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { OptimizationSummary, Usage } from '#services/optimizations/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import type { Usage } from '#services/optimizations/contract/panel.ts';
 import { MonthlyUsage } from '#web/features/dashboard/usage-card.tsx';
 import { nearnessOf } from '#web/features/dashboard/usage.ts';
 import { agreementWords, runCredits } from '#web/features/runs/words.ts';

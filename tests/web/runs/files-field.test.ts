@@ -12,7 +12,7 @@ const { open, site } = useMemberSite();
 
 const warning = 'Only the first 200 of 312 pages were read.';
 const read = (name: string, text: string, warnings: readonly string[] = []): Reply =>
-  ok({ name, text, characters: text.length, pages_read: null, warnings });
+  ok({ name, text, pages_read: null, warnings });
 
 /** The server's answers, by the name that the form sends. */
 const answers: Readonly<Record<string, Reply>> = {
@@ -101,7 +101,7 @@ describe('the files of a question', () => {
     const page = await openForm();
     await add(page, 'long.txt', 'plan.pdf', 'scan.pdf', 'costs.csv', 'costs.csv', 'plan.pdf');
     await expect.poll(() => rows(page).count()).toBe(6);
-    await expect.poll(() => rows(page).last().innerText()).toContain('At most 5 files');
+    await expect.poll(() => rows(page).last().innerText()).toContain('Up to 5 files');
     await page.getByText('This file has no text').waitFor();
     await page.getByRole('button', { name: 'Remove scan.pdf' }).click();
     await page.getByText('The files may have at most 40,000 characters together').waitFor();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Locator, Page } from 'playwright-core';
-import { type CheckReply, optimizationLimits } from '#services/optimizations/contract.ts';
+import { type CheckReply, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import {
   checker,
   failing,
@@ -32,6 +32,9 @@ function run(change: object = {}): Reply {
     progress: 0,
     agreement_score: null,
     confidence_score: null,
+    votes_for: null,
+    votes_total: null,
+    outcome: null,
     cost: null,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: null, refunded: null, settlement: 'none' },
@@ -105,7 +108,7 @@ describe('the optimization form', () => {
     await objective(page, 1).press('Enter');
     await page.getByText('$0.021 for the models').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Compare as table' }).click();
+    await page.getByRole('button', { name: 'Compare in a table' }).click();
     expect(await violations(page)).toEqual([]);
     await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
@@ -134,7 +137,6 @@ describe('the optimization form', () => {
 
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
     await page.getByText('Not available. No model is available.').waitFor();
-    await page.getByText('Not in this version: Duels of the two best answers.').waitFor();
     await page.getByLabel('Allow simulated models').check();
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isEnabled()).toBe(true);
   });
@@ -217,7 +219,7 @@ describe('the estimate', () => {
       api: member({ 'POST /api/optimizations/estimate': failing }),
     });
     await fill(page);
-    await page.getByText('Estimate unavailable, price is 14 credits').waitFor();
+    await page.getByText('No estimate right now. The price is 14 credits.').waitFor();
     await expect.poll(() => startButton(page).isEnabled()).toBe(true);
   });
 });
@@ -308,7 +310,7 @@ describe('a start', () => {
     const summary = page.getByRole('region', { name: 'Summary' });
     await expect
       .poll(() => summary.getByRole('link').allInnerTexts())
-      .toEqual(['The rule in full', 'Buy More Credits', 'View Credit Balance']);
+      .toEqual(['Read the full rule', 'Buy More Credits', 'View Credit Balance']);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -326,7 +328,7 @@ describe('a start', () => {
     await fill(page);
     await startButton(page).click();
     await page
-      .getByText('Your account owes credits, so no optimization can start.')
+      .getByText("You owe credits, so you can't start an optimization yet.")
       .first()
       .waitFor();
     await expect.poll(() => page.getByText('Please purchase more credits').count()).toBe(0);
@@ -343,7 +345,7 @@ describe('a start', () => {
     await startButton(page).click();
     await page.getByText(sentence).waitFor();
     await page.getByText('Nothing was charged.').waitFor();
-    await page.getByRole('link', { name: 'See the run that waits' }).waitFor();
+    await page.getByRole('link', { name: 'See your waiting run' }).waitFor();
   });
 });
 
@@ -460,7 +462,7 @@ describe('the question check', () => {
     await expect.poll(() => startButton(page).innerText()).toBe('Start Optimization');
     await startButton(page).click();
     await checking.waitFor();
-    await page.getByRole('button', { name: 'Empty the form' }).click();
+    await page.getByRole('button', { name: 'Clear form' }).click();
     await expect.poll(() => startButton(page).isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Undo' }).click();
     expect([calls(check).length, started()]).toEqual([3, 0]);
@@ -493,7 +495,7 @@ describe('the draft', () => {
   it('the form starts with a challenge from the address, and can be emptied and restored', async () => {
     const page = await open('/optimization?challenge=Should+we+sell+online%3F');
     await expect.poll(() => challengeField(page).inputValue()).toBe('Should we sell online?');
-    await page.getByRole('button', { name: 'Empty the form' }).click();
+    await page.getByRole('button', { name: 'Clear form' }).click();
     await expect.poll(() => challengeField(page).inputValue()).toBe('');
     await page.getByRole('button', { name: 'Undo' }).click();
     await expect.poll(() => challengeField(page).inputValue()).toBe('Should we sell online?');
@@ -507,13 +509,13 @@ describe('the draft', () => {
     await challengeField(page).fill('Something of my own');
     await page.getByText('Draft saved on this device.').waitFor();
     await page.goto(`${site().origin}/optimization?from=${runId(1)}`);
-    await page.getByText('Your earlier draft is kept on this device').waitFor();
+    await page.getByText('Your earlier draft is saved on this device').waitFor();
     await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
     await expect.poll(() => objective(page, 2).inputValue()).toBe('Grow');
     await expect.poll(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
     await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
     await expect.poll(() => kept(page)).toContain('Something of my own');
-    await page.getByRole('button', { name: 'Use my draft instead' }).click();
+    await page.getByRole('button', { name: 'Use my draft' }).click();
     await expect.poll(() => challengeField(page).inputValue()).toBe('Something of my own');
   });
 
@@ -521,8 +523,8 @@ describe('the draft', () => {
     const page = await open(`/optimization?from=${runId(9)}`, {
       api: member({ 'GET /api/optimizations': pageOf([]) }),
     });
-    await page.getByText('The run to copy could not be loaded').first().waitFor();
-    await page.getByRole('link', { name: 'Begin with an empty form' }).click();
+    await page.getByText("We couldn't load the run you're copying").first().waitFor();
+    await page.getByRole('link', { name: 'Start with an empty form' }).click();
     await challengeField(page).waitFor();
   });
 });

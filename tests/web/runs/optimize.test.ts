@@ -1,8 +1,9 @@
 import { spendingFrozenSentence } from '#services/credits/contract.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Optimization, optimizationLimits } from '#services/optimizations/contract.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import { type Optimization } from '#services/optimizations/contract/run.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { suggestChallengeType } from '#web/features/optimize/question/challenge-type.ts';
 import { draftFromText, draftToText } from '#web/features/optimize/question/draft.ts';
@@ -183,7 +184,7 @@ describe('what the form sends', () => {
       [3, 'Each of the objectives may have at most 300 characters'],
     ]);
     expect(stillMissing({ ...filled, objectives }, null, checked)).toEqual([
-      'Correct the fields that are marked.',
+      'Please fix the highlighted fields.',
     ]);
   });
 
@@ -535,13 +536,13 @@ describe('the words of a strategy', () => {
     [118, 119, 'about 2\u00A0min'],
   ])('a duration of %d s, below %d in nine of ten runs, reads %s', (p50, p90, words) => {
     const duration = { p50, p90, runs: 20 };
-    expect(durationWords({ duration, typical_seconds: 30 })).toBe(words);
+    expect(durationWords({ duration, at_most_seconds: 960 })).toBe(words);
   });
 
   it.each([
-    [30, '2 to 5 minutes, not yet measured here'],
-    [5400, 'about 90\u00A0min, not yet measured here'],
-  ])('a duration of %d s by design that was not measured reads %s', (typical, words) => {
-    expect(durationWords({ duration: null, typical_seconds: typical })).toBe(words);
+    [480, 'at most 8\u00A0min, not yet measured here'],
+    [10_800, 'at most 180\u00A0min, not yet measured here'],
+  ])('a run that ends after %d s and was not measured reads %s', (most, words) => {
+    expect(durationWords({ duration: null, at_most_seconds: most })).toBe(words);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { describeSeat, overallProgress } from '#services/optimizations/reading/describe.ts';
 import { announcedOf, announcementsBetween } from '#web/features/chamber/announcements.ts';
 import { Findings } from '#web/features/result/completed.tsx';
@@ -7,18 +7,22 @@ import { runQuery } from '#web/features/runs/queries.ts';
 import { refinementsWords, runCredits } from '#web/features/runs/words.ts';
 import { attemptsOf } from '#web/run/marks.ts';
 import { braidOf } from '#web/run/braid-view.ts';
-import { moneyWords, priceWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
+import { priceWords } from '#web/run/words.ts';
 import { stepWords } from '#web/run/words.ts';
 import {
   changed,
   given,
+  included,
   inChain,
+  movedStory,
   refinedStory,
   refinedWithoutDraft,
   rootStory,
   untilVoted,
   untilVoting,
 } from '#tests/web/support/refinement-stories.ts';
+import { resultStories } from '#tests/web/support/result-stories.ts';
 import { wordsOf } from '#tests/web/support/rendered.tsx';
 import type { Story } from '#tests/web/support/run-story.ts';
 
@@ -31,9 +35,12 @@ const inTwo = (story: Story): Story =>
 
 /** How far the words come in this order. */
 function expectOrder(words: string, sentences: readonly string[]): void {
-  const places = sentences.map((sentence) => words.indexOf(sentence));
-  expect(places.includes(-1), `${sentences[places.indexOf(-1)]} in ${words}`).toBe(false);
-  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  let place = 0;
+  for (const sentence of sentences) {
+    const found = words.indexOf(sentence, place);
+    expect(found, `${sentence} after ${place} in ${words}`).toBeGreaterThanOrEqual(place);
+    place = found;
+  }
 }
 
 describe('the words of a refinement', () => {
@@ -44,21 +51,62 @@ describe('the words of a refinement', () => {
     expectOrder(words, [
       'What changed',
       changed,
+      'Votes',
+      '7 for “The option o1”, as before. No model changed its vote.',
+      'No vote changed on the claim that was voted on again.',
       'The changed fact',
       given,
-      'About',
+      'About c1',
       'The claim c1 holds.',
-      'The decision before',
+      'The result before',
+      'Recommended by 7 of 7 models: Begin with one fixed offer',
       'Recommended by 7 of 7 models',
       'What would change this',
-      'S1 and S2 would change their advice if this were false.',
+      `You said this is different: “${given}”`,
+      'S1 and S2 kept their vote on the decision.',
     ]);
     expect(words).not.toContain('2 models would change their advice');
+    expect(words).not.toContain('This is different for me');
   });
+
+  it.each([
+    ['page', pageOf(inTwo(movedStory))],
+    ['file', runMarkdown(inTwo(movedStory).copy()).replaceAll(/\\(?=[\W_])|\*/g, '')],
+  ])(
+    'the %s of a refinement says who changed their vote, and dates what is older',
+    (_where, words) => {
+      const option = (id: string) => `“The option ${id}”`;
+      expectOrder(words.replaceAll(/ ?: /g, ': '), [
+        `Votes before: 7 for ${option('o1')}.`,
+        `Votes now: 4 for ${option('o2')} and 3 for ${option('o1')}.`,
+        `Changed: openai-s1 (S1), anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1), from ${option('o1')} to ${option('o2')}.`,
+        'No second vote: openai-i2 (I2). Its earlier vote still counts.',
+        'Votes changed on the claim that was voted on again.',
+        'Before: 7 agree. Now: 4 agree, 3 disagree. Changed: anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1).',
+        'What would change this',
+        'The claims are as the models made them in the first round.',
+        'S1 and S2 changed their vote on the decision.',
+        'Consensus points',
+        'The claims are as the models made them in the first round.',
+        'The claim c2 holds. The votes on this are from before Refinement 1.',
+        'Divergences',
+        'From the first answer of openai-s1 (S1): “Words for c1”',
+      ]);
+      expect(words).toMatch(
+        /Clients stay\. (Claims: c1 \(|\(c1: )You said this is different\)?,? c2/,
+      );
+      expect(words).toContain(
+        'with the claim that the panel agrees on and with what you said about c1, and found',
+      );
+      expect(words).toContain('These are from the first round.');
+      expect(words).toContain('Assumed by 2 models in the first round: Prices hold.');
+    },
+  );
 
   it('a refinement whose text failed its checks says what was given, not that anything changed', () => {
     const words = pageOf(inTwo(refinedWithoutDraft));
-    expect(words).toContain('Refinement 2 of 2');
+    expect(words).toContain('Refinement 2');
+    expect(words).not.toContain('2 of 2');
     expect(words).toContain('Nothing new. The models voted again on what they contested.');
     expect(words).not.toContain('What changed');
   });
@@ -68,6 +116,16 @@ describe('the words of a refinement', () => {
     expectOrder(words, ['Refinements', 'Refinement 1', 'included', 'Refinement 2', 'How this was']);
     expect(words).toContain('This is different for me : claim c1');
     expect(pageOf(inChain(rootStory, {}))).not.toContain('Refinements');
+  });
+
+  it('the page of an undecided result has a button for each missing fact, while it can be refined', () => {
+    const open = resultStories.undecidable;
+    expect(pageOf(inTwo(open))).toMatch(/need to know Prices hold\.|need to know The number/);
+    expect(pageOf(inTwo(open)).match(/Add this fact :/g)).toHaveLength(
+      open.copy().result?.missing_facts.length ?? 0,
+    );
+    const spent = { ...included, allowed: false, reason: 'You owe credits.' };
+    expect(pageOf(inChain(open, { refinable: spent }))).not.toContain('Add this fact');
   });
 
   it('the chamber of a refinement speaks of votes from 0 percent on, and of no answers', () => {

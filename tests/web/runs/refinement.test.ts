@@ -12,6 +12,7 @@ import {
   rootStory,
   untilVoting,
 } from '#tests/web/support/refinement-stories.ts';
+import { resultStories } from '#tests/web/support/result-stories.ts';
 import { runServer } from '#tests/web/support/run-server.ts';
 import type { Story } from '#tests/web/support/run-story.ts';
 import { type Api, type Call, ok, problem, type Reply } from '#tests/web/support/site.ts';
@@ -20,7 +21,7 @@ const { open, site } = useMemberSite();
 
 const fresh = inChain(rootStory, {});
 const whole = rootStory.facts.length;
-const dear: Refinable = { allowed: true, reason: null, price: 3, included_left: 0 };
+const dear: Refinable = { allowed: true, reason: null, price: 3, running_id: null };
 const underway = 'A refinement of this run is in progress. Wait until it ends, or cancel it.';
 
 /** The server of a run, which answers a request to refine it, and of its refinement. */
@@ -71,16 +72,33 @@ describe('the composer of a refinement', () => {
     ]);
   });
 
-  it('a claim that is different for the user fills in the fact, and is named in the request', async () => {
+  it('a claim that is different for the user stands above an empty field, and sending waits for the fact', async () => {
     const page = await open(`/optimizations/${runId}`, { api: serverOf(fresh, begun).api });
     await page.getByRole('button', { name: /^This is different for me.*claim c1$/ }).click();
-    await expect
-      .poll(() => words(page).inputValue())
-      .toBe('Not true in my case: The claim c1 holds.');
+    await composer(page).getByText('The claim c1 holds.').waitFor();
+    await composer(page).getByText('Each later one costs 3 credits.').waitFor();
+    expect(await words(page).inputValue()).toBe('');
+    expect(await send(page).isDisabled()).toBe(true);
     await words(page).fill(given);
     await send(page).click();
     await page.getByText(given).waitFor();
     expect(requests()[0]?.body).toEqual({ changed_fact: given, claim_id: 'c1', price: 0 });
+  });
+
+  it('a missing fact begins the text, and sending waits for what is true', async () => {
+    const story = inChain(resultStories.undecidable, {});
+    const [fact] = story.copy().result!.missing_facts;
+    const server = serverOf(story, begun, story.facts.length);
+    const page = await open(`/optimizations/${runId}`, { api: server.api });
+    await page.getByRole('button', { name: new RegExp(`^Add this fact.*${fact}$`) }).click();
+    await composer(page).getByRole('heading', { name: 'Add this fact' }).waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    expect(await send(page).isDisabled()).toBe(true);
+    await words(page).press('4');
+    expect(await words(page).inputValue()).toBe(`${fact} 4`);
+    await send(page).click();
+    await page.getByText(given).waitFor();
+    expect(requests()[0]?.body).toEqual({ changed_fact: `${fact} 4`, price: 0 });
   });
 
   it('a request without an answer is repeated with its key, and a refused one says why', async () => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '#services/live/contract.ts';
-import type { ListedRun } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { closed, runId as storyId } from '#tests/optimizations/run/run-script.ts';
 import {
   balance,

@@ -1,14 +1,14 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
+import type { CheckReply } from '#services/optimizations/contract/requests.ts';
 import type {
-  CheckReply,
   DashboardStats,
-  ListedRun,
   StrategiesReply,
   Strategy,
   Usage,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/panel.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { findings } from './axe.ts';
 import { launchBrowser } from './browser.ts';
@@ -99,6 +99,9 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     progress: 100,
     agreement_score: 82,
     confidence_score: null,
+    votes_for: null,
+    votes_total: null,
+    outcome: null,
     cost: 0.021,
     cost_is_minimum: false,
     credits: { price: 14, reserved: 0, charged: 14, refunded: 0, settlement: 'settled' },
@@ -107,6 +110,7 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     root_id: null,
     refinement_number: null,
     refinements: 0,
+    running_refinement_id: null,
     created_at: createdAt,
     createdAt,
     ended_at: createdAt,
@@ -140,6 +144,7 @@ const panel = {
     },
   ],
   typical_seconds: 30,
+  at_most_seconds: 960,
   duration: { p50: 28, p90: 41, runs: 20 },
   available: true,
   unavailable: null,
@@ -170,7 +175,6 @@ function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strateg
     recommended: id === 'balanced',
     credits: 14,
     ...panel,
-    not_in_this_version: [],
     ...change,
   };
 }
@@ -180,7 +184,6 @@ export const strategies = [
   strategyOf('balanced'),
   strategyOf('ultra', {
     credits: 104,
-    not_in_this_version: ['Duels of the two best answers'],
     available: false,
     unavailable: 'No model is available.',
     missing: ['GPT-6 Astra'],

@@ -34,6 +34,21 @@ export const refinedStory = storyOf(
   { instruction: given, draft: { ...plainWords.draft, changed } },
   { id: refinedId, base: rootStory },
 );
+/** One in which most models vote for the other option, two doubt the claim, and one does not vote. */
+export const movedStory = storyOf(
+  refinement
+    .given(start())
+    .answered(reviewsOf(allSeats.slice(0, -1)), (slot) => ({
+      kind: 'second_vote',
+      votes: { c1: { stance: /S2|S3|R1/.test(slot) ? 'disagree' : 'agree', confidence: 90 } },
+      optionId: /R2|I1/.test(slot) ? 'o1' : 'o2',
+    }))
+    .died(['review.I2'])
+    .answered(['draft.1', 'verify.1.1', 'verify.1.2'])
+    .given({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 }),
+  { instruction: given, draft: { ...plainWords.draft, changed } },
+  { id: refinedId, base: rootStory },
+);
 /** The second one, whose drafts all failed their checks. */
 export const refinedWithoutDraft = storyOf(
   refinementOf(closed(), { number: 2 })
@@ -50,7 +65,7 @@ export const untilVoted = voting.answered(reviewsOf(allSeats)).events.length;
 
 export type Refinable = NonNullable<RunView['refinable']>;
 
-export const included: Refinable = { allowed: true, reason: null, price: 0, included_left: 1 };
+export const included: Refinable = { allowed: true, reason: null, price: 0, running_id: null };
 
 /** The story with its chain in each copy of the ended run, as the API has it. */
 export function inChain(

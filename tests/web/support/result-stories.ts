@@ -19,7 +19,13 @@ import { plainWords, type Story, storyOf, type Words } from './run-story.ts';
 const close = { type: 'Close', captured: 14, refunded: 0, creditsVersion: 3 } as const;
 const drafts = ['draft.1', 'draft.2', 'draft.3'];
 
-type Vote = { optionId: string; flaw?: boolean; disagrees?: boolean; reversed?: boolean };
+type Vote = {
+  optionId: string;
+  flaw?: boolean;
+  disagrees?: boolean;
+  isFirm?: boolean;
+  reversed?: boolean;
+};
 
 /** Every seat votes as listed, in the order of the panel. */
 function voted(votes: readonly Vote[], from: Script = inReviews()): Script {
@@ -42,6 +48,7 @@ function voted(votes: readonly Vote[], from: Script = inReviews()): Script {
             ...(vote.disagrees && ballot.votes['c2']
               ? { c2: { stance: 'disagree' as const, confidence: 80 } }
               : {}),
+            ...(vote.isFirm ? { c1: { stance: 'disagree' as const, confidence: 85 } } : {}),
           },
         } satisfies Ballot,
       };
@@ -61,6 +68,7 @@ const most: readonly Vote[] = [o1, o1, o1, o1, o2, o2, o1];
 const split: readonly Vote[] = [o1, o2, o1, o2, o2, open, o1];
 const backwards = { ...o2, reversed: true };
 const camps: readonly Vote[] = [o1, o1, backwards, backwards, o1, backwards, backwards];
+const openCamps = camps.map((vote) => (vote === backwards ? { ...backwards, ...open } : vote));
 const unanimous: readonly Vote[] = [
   o1,
   { ...o1, flaw: true },
@@ -72,6 +80,14 @@ const unanimous: readonly Vote[] = [
 ];
 const unknown: readonly Vote[] = [open, open, open, open, o1, o2, open];
 const third = { optionId: 'o3' };
+const firm: readonly Vote[] = [o1, o1, o1, o1, { ...o1, isFirm: true }, o2, o1];
+/** All want an option that no answer proposes. */
+const elsewhere: readonly Vote[] = allSeats.map(() => third);
+const withThird = inClaims().answered(['claims.1'], (_slot, state) => {
+  const found = usualAnswer(state, 'claims.1');
+  if (found.kind !== 'claims') throw new Error('No claims');
+  return { ...found, options: [...found.options, { id: 'o3', seats: [] }] };
+});
 /** First alone, with less than half. */
 const narrow: readonly Vote[] = [o1, o1, o1, o2, o2, third, third];
 
@@ -100,6 +116,20 @@ const replied = {
   },
 };
 
+/** Its last section says a consensus point again. */
+const repeating = {
+  draft: {
+    ...plainWords.draft,
+    sections: [
+      ...plainWords.draft.sections,
+      {
+        heading: 'Also agreed',
+        blocks: [{ text: 'The claim c1 holds.', claim_ids: ['c1'] }],
+      },
+    ],
+  },
+};
+
 function released(): Story {
   const lines = readFileSync(
     join(import.meta.dirname, '../../golden/run-completed-1.jsonl'),
@@ -117,20 +147,30 @@ function released(): Story {
 
 export const resultStories = {
   recommended: storyFrom(written(voted(most))),
-  narrow: storyFrom(written(voted(narrow))),
+  narrow: storyFrom(written(voted(narrow, withThird))),
   flawed: storyFrom(written(voted(unanimous)), replied),
   'flawed, unanswered': storyFrom(unwritten(voted(unanimous))),
   split: storyFrom(written(voted(split))),
+  'split, flawed': storyFrom(
+    written(voted(split.map((vote) => ({ ...vote, flaw: vote === o2 })))),
+    replied,
+  ),
   'split, unwritten': storyFrom(unwritten(voted(split))),
   'two camps': storyFrom(written(voted(camps))),
-  undecidable: storyFrom(written(voted(unknown))),
+  'two camps, open': storyFrom(written(voted(openCamps))),
+  undecidable: storyFrom(written(voted(unknown)), repeating),
   'undecidable, unwritten': storyFrom(unwritten(voted(unknown))),
   'best single answer': storyFrom(unwritten(voted(most))),
+  firm: storyFrom(written(voted(firm))),
+  'proposed by no answer': storyFrom(unwritten(voted(elsewhere, withThird))),
   'no ledger': storyFrom(
     voted(
       allSeats.map(() => o1),
       inClaims().died(['claims.1', 'claims.2']),
     ).given(close),
+  ),
+  rejected: storyFrom(
+    written(voted(allSeats.map((_, index) => ({ ...o1, disagrees: index > 0 })))),
   ),
   released: released(),
 } satisfies Record<string, Story>;

@@ -88,7 +88,9 @@ export function runServer(story: Story, begin: number): RunServer {
       return listen(call.headers.get('last-event-id'), call.search !== '');
     if (path === '/api/credits/balance') return ok(balance);
     if (path === '/api/optimizations') {
-      const data = [{ ...summarize(story.view(published)), refinements: 0 }];
+      const data = [
+        { ...summarize(story.view(published)), refinements: 0, running_refinement_id: null },
+      ];
       const pagination = { page: 1, limit: 10, total: 1, total_pages: 1 };
       return { status: 200, body: { data, pagination } };
     }

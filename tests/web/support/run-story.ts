@@ -1,12 +1,12 @@
 import type { Fact } from '#services/live/contract.ts';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type {
   LedgerTexts,
   OptimizationEvent,
   ReviewNotes,
 } from '#services/optimizations/run/events.ts';
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
-import { withBase } from '#services/optimizations/refinement/with-base.ts';
+import { withBase } from '#services/optimizations/reading/with-base.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {

@@ -1,16 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  credits,
-  creditsInWords,
-  latency,
-  modelCost,
-  money,
-  percent,
-  percentParts,
-  price,
-  signedCredits,
-} from '#web/ui/text/figures.ts';
+import { money, percent, percentParts, price, signedCredits } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords, latency, modelCost } from '#services/platform/numbers.ts';
 
 describe('figures', () => {
   it('an unknown figure is two dashes and never 0', () => {

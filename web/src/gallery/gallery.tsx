@@ -7,15 +7,8 @@ import { Dialog } from '#web/ui/dialog.tsx';
 import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Checkbox, SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
-import {
-  credits,
-  creditsInWords,
-  latency,
-  modelCost,
-  percent,
-  price,
-  signedCredits,
-} from '#web/ui/text/figures.ts';
+import { percent, price, signedCredits } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords, latency, modelCost } from '#services/platform/numbers.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';

@@ -2,7 +2,8 @@ import type { QueryKey } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact, Snapshot } from '#services/live/contract.ts';
-import type { ListedRun, OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { ApiProblem, currentAccessToken, type Page } from '#web/api/api.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
@@ -305,6 +306,8 @@ const changesRow = (type: Fact['type']): boolean => rowChanges.has(type);
  */
 async function followInCache(view: RunView): Promise<void> {
   const { describeRun, summarize } = await import('#services/optimizations/reading/describe.ts');
+  // Its root's row names it while it runs.
+  if (view.refines !== null) void refreshLists();
   patchRow(view.id, summarize(view));
   if (view.stage === 'closed')
     queryClient.setQueryData(runQuery(view.id).queryKey, (known) =>

@@ -1,5 +1,8 @@
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import { optionText } from '#services/optimizations/reading/texts.ts';
+import { chosenOption } from '#services/optimizations/reading/words/doubts.ts';
+import { named } from '#services/optimizations/reading/words/result.ts';
+import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
 import { isOut, type Role, statusWord, stepWords } from './words.ts';
@@ -11,6 +14,8 @@ export type BraidSeat = StrandSeat & {
   readonly status: string;
   readonly step: string;
   readonly percent: number;
+  /** The option that it voted for, in words; null without a vote. */
+  readonly choice: string | null;
   /** Why the strand ends early; null otherwise. */
   readonly ended: string | null;
 };
@@ -18,6 +23,8 @@ export type BraidSeat = StrandSeat & {
 export type BraidView = {
   readonly seats: readonly BraidSeat[];
   readonly modal: string | null;
+  /** The option that the vote chose, in words; null without one. */
+  readonly chosen: string | null;
   readonly twoCamps: boolean;
   readonly hasVotes: boolean;
   readonly isGettingReady: boolean;
@@ -46,8 +53,10 @@ export function braidOf(view: RunView): BraidView {
   const begin = view.refines === null ? 0 : answersAt;
   const campOf = (seat: string): string | null =>
     Object.entries(scores?.decision.votes ?? {}).find(([, by]) => by.includes(seat))?.[0] ?? null;
+  const chosen = chosenOption(scores);
   return {
     modal: scores?.decision.modal ?? null,
+    chosen: chosen === null ? null : optionText(view, chosen),
     twoCamps: scores?.twoCamps ?? false,
     hasVotes: scores !== null,
     isGettingReady: isUncalled && view.stage !== 'closed',
@@ -69,7 +78,8 @@ export function braidOf(view: RunView): BraidView {
         ),
         placement: camp === null ? null : (scores?.placement[seat.seat] ?? null),
         camp,
-        ended: out ? (described.reason ?? 'No longer part of this run') : null,
+        choice: camp === null ? null : optionText(view, camp),
+        ended: out ? (described.reason ?? 'Dropped out of this run') : null,
       };
     }),
   };
@@ -84,25 +94,26 @@ function reached(view: RunView, seat: string, progress: number): number {
 }
 
 /** The picture in one sentence, for screen readers. */
-export function braidSentence({ seats, hasVotes, twoCamps, modal, isUnasked }: BraidView): string {
+export function braidSentence({ seats, hasVotes, twoCamps, chosen, isUnasked }: BraidView): string {
   if (isUnasked) return 'No model was asked.';
   const ended = seats.filter((one) => one.ended !== null).length;
   const parts = [
     hasVotes
-      ? twoCamps
-        ? `${seats.length} models in two camps, with no winner`
-        : `${seats.filter((one) => one.camp !== null && one.camp === modal).length} of ${seats.length} models stand with the majority`
+      ? chosen === null
+        ? `${seats.length} models${twoCamps ? ' in two camps' : ''}, with no majority`
+        : `${seats.filter(({ choice }) => choice === chosen).length} of ${seats.length} models voted for ${named(chosen)}`
       : `${seats.length} models at work; no votes yet`,
     ...(ended > 0 ? [`${ended} dropped out`] : []),
   ];
   return `${parts.join('; ')}.`;
 }
 
-export function standing(seat: BraidSeat, { hasVotes, modal }: BraidView): string {
+/** The option by its name: the one with most votes need not have a majority, nor be chosen. */
+export function standing(seat: BraidSeat, { hasVotes }: BraidView): string {
   if (seat.ended !== null) return 'Out';
   if (!hasVotes) return 'No votes yet';
-  if (seat.camp === null || seat.placement === null) return 'Did not vote';
+  if (seat.choice === null || seat.placement === null) return 'Did not vote';
   const share = Math.round(Math.abs(seat.placement) * 100);
-  const side = seat.camp === modal ? 'With the majority' : 'Against the majority';
-  return share === 0 ? side : `${side}; in a minority on ${share} % of the claims by weight`;
+  const vote = `Voted for ${named(seat.choice)}`;
+  return share === 0 ? vote : `${vote}; in a minority on ${share}% of the claims by weight`;
 }

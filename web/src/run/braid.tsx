@@ -105,7 +105,7 @@ function Drawing({ view, focus }: { view: BraidView; focus: SeatFocus | undefine
         )}
         {view.twoCamps ? (
           <text x="100%" y="12" textAnchor="end" fontSize="14" className="fill-ink font-medium">
-            no winner, two camps
+            {view.chosen === null ? 'no winner, two camps' : 'two camps'}
           </text>
         ) : null}
         {view.isGettingReady ? (

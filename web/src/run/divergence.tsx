@@ -1,16 +1,19 @@
 import type { ReactNode } from 'react';
-import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
+import { type Names, seatNames } from '#services/optimizations/reading/words/names.ts';
 import {
-  type Names,
-  seatName,
-  seatNames,
+  firmWords,
+  minorityCount,
+  minorityPosition,
+  minorityVotes,
   settledTitle,
   sideWords,
   stanceWord,
-} from '#services/optimizations/reading/result-words.ts';
+} from '#services/optimizations/reading/words/doubts.ts';
 
 /** One question the models disagree on: each side, its models and what one of them says about it. */
 export function Divergence({ area, names }: { area: Disagreement; names: Names }): ReactNode {
+  const firm = firmWords(names, area);
   return (
     <div className="space-y-2">
       <p className="font-medium">{area.text}</p>
@@ -22,17 +25,12 @@ export function Divergence({ area, names }: { area: Disagreement; names: Names }
               <span className="text-ink-2"> · {seatNames(names, side.seats)}</span>
             </p>
             <p className="text-ink-2">
-              {sideWords(names, area.about, side)}
-              {side.quote === null ? null : (
-                <>
-                  {' '}
-                  <span className="text-ink">“{side.quote.text}”</span>
-                </>
-              )}
+              <SideQuote side={side} about={area.about} names={names} />
             </p>
           </li>
         ))}
       </ul>
+      {firm === null ? null : <p className="text-sm text-ink-2">{firm}</p>}
       {area.settled_by === null ? null : (
         <p className="text-sm text-ink-2">
           <span className="font-medium text-ink">{settledTitle}: </span>
@@ -43,24 +41,48 @@ export function Divergence({ area, names }: { area: Disagreement; names: Names }
   );
 }
 
-/** What the minority has against the top answer. */
-export function Objections({
-  report,
+/** What one of a side wrote, or that none of them gave a reason. */
+export function SideQuote({
+  side,
+  about,
   names,
 }: {
-  report: NonNullable<BiasAnalysis['minority_report']>;
+  side: Disagreement['sides'][number];
+  about: string;
   names: Names;
 }): ReactNode {
-  if (report.flaws.length === 0 && report.against.length > 0) {
-    return (
-      <p className="text-ink-2">
-        {seatNames(names, report.against)} found a fatal flaw in the top answer.
-      </p>
-    );
-  }
-  return report.flaws.map((flaw) => (
-    <p key={flaw.seat + flaw.text} className="text-ink-2">
-      Objection to the top answer, from {seatName(names, flaw.seat)}: {flaw.text}
-    </p>
-  ));
+  return (
+    <>
+      {sideWords(names, about, side)}
+      {side.quote === null ? null : (
+        <>
+          {' '}
+          <span className="text-ink">“{side.quote.text}”</span>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Who voted otherwise, for what, and the best case for it. */
+export function Minority({
+  bias: { minority_report: report, disagreement_areas: areas },
+  names,
+}: {
+  bias: BiasAnalysis;
+  names: Names;
+}): ReactNode {
+  if (report === null) return null;
+  const position = minorityPosition(names, report, areas);
+  return (
+    <>
+      <p>{minorityCount(report)}</p>
+      <ul className="list-disc space-y-1 ps-5 marker:text-ink-3">
+        {minorityVotes(names, report).map((votes) => (
+          <li key={votes}>{votes}</li>
+        ))}
+      </ul>
+      {position === null ? null : <p>{position}</p>}
+    </>
+  );
 }

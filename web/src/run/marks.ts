@@ -56,27 +56,6 @@ export function attemptsOf(
   );
 }
 
-/** Tokens of some attempts; null where no provider reported any. */
-export function tokensOf(attempts: readonly AttemptView[]): {
-  input: number | null;
-  output: number | null;
-} {
-  const sum = (figures: readonly (number | null | undefined)[]): number | null => {
-    const known = figures.filter((figure) => typeof figure === 'number');
-    return known.length === 0 ? null : known.reduce((total, figure) => total + figure, 0);
-  };
-  return {
-    input: sum(
-      attempts.flatMap(({ usage }) => [
-        usage?.inputUncached,
-        usage?.inputCached,
-        usage?.cacheWrite,
-      ]),
-    ),
-    output: sum(attempts.flatMap(({ usage }) => [usage?.outputVisible, usage?.outputThinking])),
-  };
-}
-
 /** What a seat's calls cost in dollars; null before any was priced. */
 export function seatDollars(view: RunView, seat: string): number | null {
   const { micros } = costOf(view, [`opinion.${seat}`, `review.${seat}`]);

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { type NextStep, type Optimization, TickReply } from '#services/optimizations/contract.ts';
+import { type NextStep, TickReply } from '#services/optimizations/contract/result.ts';
+import { type Optimization } from '#services/optimizations/contract/run.ts';
 import { write } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { queryClient } from '#web/api/query-client.ts';

@@ -1,4 +1,5 @@
-import type { BiasAnalysis, SeatProgress } from '#services/optimizations/contract.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { retryingWords } from '#services/optimizations/reading/describe.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
@@ -37,13 +38,6 @@ export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> =
   not_called: 'neutral',
 };
 
-/** What ordered the answers. */
-export function orderingWords({ ordering }: Pick<BiasAnalysis, 'ordering'>): string {
-  return ordering === 'kemeny'
-    ? 'The answers are in the order that contradicts the fewest comparisons.'
-    : 'Too few reviewers compared the same answers, so win rates order them.';
-}
-
 /** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
 export function strategyName(id: string): string {
   return id
@@ -79,7 +73,7 @@ export function isOut(status: SeatProgress['status']): boolean {
 
 /** What a seat is doing, as its card says it; 'Waiting...' by default. */
 export function stepWords(view: RunView, seat: SeatProgress): string {
-  if (isOut(seat.status)) return seat.reason ?? 'No longer part of this run';
+  if (isOut(seat.status)) return seat.reason ?? 'Dropped out of this run';
   if (seat.status === 'retrying') return seat.reason ?? 'Trying again';
   const answer = answerCall(view, seat.seat);
   const review = view.calls[`review.${seat.seat}`];
@@ -87,13 +81,13 @@ export function stepWords(view: RunView, seat: SeatProgress): string {
     case 'draft':
       return 'Getting ready';
     case 'opinions':
-      if (answer?.outcome) return 'Its answer is in';
-      return answer ? 'Writing its answer' : 'Waiting...';
+      if (answer?.outcome) return 'Answered';
+      return answer ? 'Writing an answer' : 'Waiting...';
     case 'claims':
-      return 'Its claims are being collected';
+      return 'Collecting its claims';
     case 'reviews':
       if (view.refines !== null) return votingWords(review);
-      if (review?.outcome) return 'Its review is in';
+      if (review?.outcome) return 'Reviewed the others';
       return review ? 'Reviewing the others' : 'Waiting...';
     case 'scoring':
       return view.refines === null
@@ -101,12 +95,12 @@ export function stepWords(view: RunView, seat: SeatProgress): string {
         : 'The votes are being counted';
     case 'synthesis':
     case 'settling':
-      return 'Synthesis under way';
+      return 'Writing the recommendation';
     case 'closed':
       if (seat.reason !== null) return seat.reason;
       if (view.refines !== null) return answer?.outcome ? 'Its vote is in' : 'It had not voted';
       if (!answer?.outcome) return 'It had not answered';
-      return review?.outcome ? 'Answer and review are in' : 'Its answer is in';
+      return review?.outcome ? 'Answered and reviewed' : 'Answered';
   }
 }
 
@@ -127,4 +121,9 @@ export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;
   if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
   return `about ${Math.ceil(seconds / 60)} min`;
+}
+
+/** The price of a run; the one that a refined run has paid covers a refinement. */
+export function priceWords(price: number): string {
+  return price === 0 ? 'Included' : creditsInWords(price);
 }

@@ -31,8 +31,9 @@ const words = {
     said: 'What was said for and against it',
     same: 'This is the objection that was answered before, and the same holds here.',
     weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
-    kept: 'The decision stays as it was: after the second vote, the same option is first.',
-    moved: 'The decision is another one: after the second vote, this option is first.',
+    kept: 'This text is about the same option as the one before the second vote.',
+    moved: 'This text is about another option than the one before the second vote.',
+    view: (votes: number, of: number, text: string) => `${votes} of ${of} models would ${text}`,
   },
   // cspell:disable
   de: {
@@ -40,8 +41,10 @@ const words = {
     said: 'Was dafür und dagegen spricht',
     same: 'Das ist der Einwand, der schon beantwortet wurde, und hier gilt dasselbe.',
     weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
-    kept: 'Die Entscheidung bleibt: Nach der zweiten Abstimmung liegt dieselbe Option vorn.',
-    moved: 'Die Entscheidung ist eine andere: Nach der zweiten Abstimmung liegt diese Option vorn.',
+    kept: 'Dieser Text betrifft dieselbe Option wie der vor der zweiten Abstimmung.',
+    moved: 'Dieser Text betrifft eine andere Option als der vor der zweiten Abstimmung.',
+    view: (votes: number, of: number, text: string) =>
+      `${votes} von ${of} Modellen ${votes === 1 ? 'würde' : 'würden'} ${text}`,
   },
   // cspell:enable
 };
@@ -54,11 +57,13 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
   const { prepared } = plan;
   const ledger = ledgerOf(prepared, material);
   const say = words[prepared.language];
-  const options = material.rows('options').map(([id = '', _votes, ...text]) => ({
+  const options = material.rows('options').map(([id = '', votes = '', ...text]) => ({
     id,
+    votes: Number(votes.replace('votes ', '')),
     option: optionsOf(prepared).find(({ label }) => label === text.join(' | ')) ?? null,
     label: text.join(' | '),
   }));
+  const votes = options.reduce((sum, each) => sum + each.votes, 0);
   const winner = options.find(({ id }) => id === material.block('decision'));
   const option = winner?.option ?? null;
   const argued = option === null ? [] : sectionsOf(option, ledger);
@@ -85,7 +90,11 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
     flaw_replies: flawReplies(prepared, material, say),
     dissent: dissentOf(
       ledger,
-      options.flatMap(({ option: losing }) => (losing && losing !== option ? [losing] : [])),
+      options.flatMap(({ option: losing, votes: own }) => {
+        if (losing === null || losing === option || own === 0) return [];
+        const { claim_id, text } = losing.minority;
+        return [{ claim_id, text: say.view(own, votes, text) }];
+      }),
     ),
     uncertainties: option?.draft.uncertainties ?? [],
     changed: earlier === '' ? '' : earlier === oneLine(decision) ? say.kept : say.moved,
@@ -159,11 +168,14 @@ function ledgerOf(prepared: PreparedCase, material: Material) {
   };
 }
 
-/** Both sides of each contested claim, and the view of each option that lost. */
-function dissentOf(ledger: Ledger, losing: ReturnType<typeof optionsOf>): DraftReply['dissent'] {
-  const views = losing.flatMap(({ minority }) => {
-    const id = ledger.idOf(minority.claim_id);
-    return id === null ? [] : [{ id, text: minority.text }];
+/** Both sides of each contested claim, and the view of each option that has votes and lost. */
+function dissentOf(
+  ledger: Ledger,
+  losing: readonly CaseOption['minority'][],
+): DraftReply['dissent'] {
+  const views = losing.flatMap(({ claim_id, text }) => {
+    const id = ledger.idOf(claim_id);
+    return id === null ? [] : [{ id, text }];
   });
   const about = new Set([...ledger.contested, ...views.map(({ id }) => id)]);
   return ledger.claims.flatMap(({ id, text, claim }) => {

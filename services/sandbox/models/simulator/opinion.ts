@@ -14,17 +14,12 @@ export type OpinionReply = {
 export function writeOpinion(plan: Plan, seat: PlannedSeat): OpinionReply {
   const { code, role, recommends: option, turn, rank } = seat;
   const opening = option.openings[role][turn];
-  const closing = option.closings[role][turn];
   return {
     recommendation: {
       option_label: option.label,
       one_line: inTurn(option.one_lines[role], turn),
     },
-    reasoning: [
-      ...(opening === undefined ? [] : [opening]),
-      ...seat.whys.map(({ why }) => why),
-      ...(closing === undefined ? [] : [closing]),
-    ],
+    reasoning: [...(opening === undefined ? [] : [opening]), ...seat.whys.map(({ why }) => why)],
     claims: seat.claims.map(({ says, importance, flips }) => ({
       text: says[role],
       importance,

@@ -12,7 +12,7 @@ import { planFor } from './plan.ts';
 import type { PlannedSeat, Plan } from './plan.ts';
 import { isNonsense, writeQuestionCheck } from './question-check.ts';
 import { writeReview } from './review.ts';
-import { writeSecondVote } from './second-vote.ts';
+import { voices, writeSecondVote } from './second-vote.ts';
 import { newTables, reviewerAtTable, seatAtTable, seatingOfStrategy, wholeTable } from './seats.ts';
 
 type Request = Parameters<Respond>[0];
@@ -24,6 +24,13 @@ type Request = Parameters<Respond>[0];
 export function createSimulator(strategies: readonly Strategy[]): Respond {
   const plans = new LRUCache<string, Plan>({ max: 1000 });
   const tables = newTables();
+
+  const models = [...new Set(strategies.flatMap(({ panel }) => panel.map(({ model }) => model)))];
+  /** No two models of a panel have the same one; any other model draws one. */
+  const voiceOf = (model: string) => {
+    const place = models.indexOf(model);
+    return place === -1 ? seededInteger(model, 'voice', voices) : place;
+  };
 
   const planOf = (seed: string, { asked }: Material, panel: readonly string[]): Plan => {
     const key = JSON.stringify([seed, asked, panel]);
@@ -75,7 +82,11 @@ export function createSimulator(strategies: readonly Strategy[]): Respond {
         return JSON.stringify(writeReview(...seated('review', request, material), material));
       case 'second_vote':
         return JSON.stringify(
-          writeSecondVote(nearestCase(material.asked).case, { seed, model }, material),
+          writeSecondVote(
+            nearestCase(material.asked).case,
+            { seed, model, voice: voiceOf(model) },
+            material,
+          ),
         );
       case 'draft': {
         const { asked, delimiter } = material;

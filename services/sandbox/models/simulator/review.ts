@@ -60,14 +60,11 @@ export function writeReview(plan: Plan, seat: PlannedSeat, material: Material): 
     scores: scores(plan, seat, judged),
     fatal_flaws: fatalFlaws(plan, seat, judged, claims),
     critique: critique(plan, seat, judged[0]?.option ?? null),
-    votes: claims.map(({ id, claim }) => {
-      const vote = voteOn(plan, seat, id, claim);
-      return { claim_id: id, ...vote, reason: reasonOf(plan, seat, id, claim, vote.stance) };
-    }),
+    votes: claims.map(({ id, claim }) => ({ claim_id: id, ...voteOn(plan, seat, id, claim) })),
     decision_vote: {
       option_id: decision?.id ?? '',
       answer_label: best?.label ?? '',
-      reason: decision?.label === seat.votes.label ? reasonForOption(plan, seat, claims) : '',
+      reason: decision?.label === seat.votes.label ? reasonForOption(plan, seat) : '',
     },
     injection_suspected: judged.filter(({ injected }) => injected).map(({ label }) => label),
   };
@@ -110,23 +107,39 @@ function scores(
   });
 }
 
+/** A seat that finds no objection left of its own is unsure, unless the camps are forced. */
 function voteOn(
   plan: Plan,
   seat: PlannedSeat,
   id: string,
   claim: CaseClaim | null,
-): { stance: Stance; confidence: number } {
-  const about = `${seat.code} ${claim?.id ?? id}`;
-  const sure = Math.round(58 + plan.fraction(`sure ${about}`) * 36);
-  if (plan.forced) {
-    const owner = plan.camps.find((option) => claim === null || supports(claim, option));
-    return {
-      stance: (owner ?? plan.camps[0]) === seat.votes ? 'agree' : 'disagree',
-      confidence: sure,
-    };
+): { stance: Stance; confidence: number; reason: string } {
+  const about = claim?.id ?? id;
+  const sure = Math.round(58 + plan.fraction(`sure ${seat.code} ${about}`) * 36);
+  const drawn = plan.seats.map((one) => ({ one, stance: stanceOn(plan, one, about, claim) }));
+  const against = drawn.filter(({ stance }) => stance === 'disagree').map(({ one }) => one);
+  const own = drawn.find(({ one }) => one === seat)?.stance ?? 'unsure';
+  if (own === 'agree') return { stance: own, confidence: sure, reason: '' };
+  const objection = claim?.disagree[against.indexOf(seat)];
+  if (own === 'disagree' && (plan.forced || objection !== undefined))
+    return { stance: own, confidence: sure, reason: objection ?? '' };
+  const open = drawn.filter(({ one, stance }) => stance === 'unsure' || isSpeechless(one));
+  const isFirst = open[0]?.one === seat;
+  return {
+    stance: 'unsure',
+    confidence: Math.round(sure * 0.6),
+    reason: isFirst ? (claim?.unsure ?? '') : '',
+  };
+
+  function isSpeechless(one: PlannedSeat): boolean {
+    return against.includes(one) && claim?.disagree[against.indexOf(one)] === undefined;
   }
-  const stance = drawnStance(seat, claim, plan.fraction(`vote ${about}`));
-  return { stance, confidence: stance === 'unsure' ? Math.round(sure * 0.6) : sure };
+}
+
+function stanceOn(plan: Plan, seat: PlannedSeat, about: string, claim: CaseClaim | null): Stance {
+  if (!plan.forced) return drawnStance(seat, claim, plan.fraction(`vote ${seat.code} ${about}`));
+  const owner = plan.camps.find((option) => claim === null || supports(claim, option));
+  return (owner ?? plan.camps[0]) === seat.votes ? 'agree' : 'disagree';
 }
 
 /** A seat disagrees where a claim weakens its option; seldom elsewhere, as a sceptic. */
@@ -142,41 +155,20 @@ function drawnStance(seat: PlannedSeat, claim: CaseClaim | null, drawn: number):
   return drawn < 0.94 ? 'unsure' : 'disagree';
 }
 
-/** Each sentence of the case against a claim once: those who disagree take them in turn. */
-function reasonOf(
-  plan: Plan,
-  seat: PlannedSeat,
-  id: string,
-  claim: CaseClaim | null,
-  stance: Stance,
-): string {
-  if (claim === null || stance === 'agree') return '';
-  if (stance === 'unsure') return claim.unsure;
-  const against = plan.seats.filter((one) => voteOn(plan, one, id, claim).stance === 'disagree');
-  return claim.disagree[against.indexOf(seat)] ?? '';
-}
-
-/** What a claim for this option alone means to the role; without one what the option says in a line. */
-function reasonForOption(
-  { seats }: Plan,
-  { role, votes, code }: PlannedSeat,
-  claims: readonly { claim: CaseClaim | null }[],
-): string {
-  const voters = seats.filter((one) => one.votes === votes);
-  const turn = voters.findIndex((one) => one.code === code);
-  const said = claims
-    .flatMap(({ claim }) => (claim === null || votes.id === 'undecidable' ? [] : [claim]))
-    .filter(({ supports: [only, ...others] }) => only === votes.id && others.length === 0)
-    .map(({ says }) => says[role])
-    .filter(isShort);
-  const lines = votes.one_lines[role].filter(isShort);
-  const all = said.length > 0 ? said : lines;
-  return all[turn % Math.max(1, all.length)] ?? '';
-}
-
-/** A reason has at most 25 words. */
-export function isShort(text: string): boolean {
-  return text.split(/\s+/).length <= 25;
+/** Each reason for the option once: of the voter's role first, then what other roles leave. */
+function reasonForOption({ seats }: Plan, seat: PlannedSeat): string {
+  const { closings } = seat.votes;
+  const voters = seats.filter(({ votes }) => votes === seat.votes);
+  const turnOf = ({ role, code }: PlannedSeat) =>
+    voters.filter((one) => one.role === role).findIndex((one) => one.code === code);
+  const own = closings[seat.role][turnOf(seat)];
+  if (own !== undefined) return own;
+  const said = new Set(voters.map((one) => closings[one.role][turnOf(one)]));
+  const left = Object.values(closings)
+    .flat()
+    .filter((text) => !said.has(text));
+  const without = voters.filter((one) => closings[one.role][turnOf(one)] === undefined);
+  return left[without.findIndex(({ code }) => code === seat.code)] ?? '';
 }
 
 function fatalFlaws(

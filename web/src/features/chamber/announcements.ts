@@ -4,7 +4,7 @@ import {
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/models/seating/words.ts';
 import { isOut, phases } from '#web/run/words.ts';
 
 /**
@@ -65,7 +65,7 @@ export function announcementsBetween(before: Announced, view: RunView): Announce
     const them = view.seats.filter((seat) => fresh.includes(seat.seat));
     said.push({
       kind: 'out',
-      text: `${listed(them.map((seat) => `${seat.seat} ${seat.name}`))} dropped out.`,
+      text: `${listed(them.map((seat) => `${seat.seat} ${seat.name}`))} dropped out of the run.`,
     });
   }
   if (now.quarter > before.quarter) {
@@ -78,9 +78,9 @@ function endOf(view: RunView): string {
   const words = {
     pending: '',
     processing: '',
-    completed: 'Done: the result is ready.',
+    completed: 'Done. Your result is ready.',
     failed: 'The run failed.',
-    cancelled: 'The run was cancelled.',
+    cancelled: 'The run was canceled.',
   };
   return words[statusOf(view)];
 }

@@ -1,8 +1,10 @@
 import { type ReactNode, useState } from 'react';
-import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract.ts';
-import type { Names } from '#services/optimizations/reading/result-words.ts';
+import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
+import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
+import { indicatorsTitle } from '#services/optimizations/reading/words/result.ts';
+import { Indicators } from '#web/run/indicators.tsx';
 import { Divergence } from '#web/run/divergence.tsx';
 import { Panel } from './panel.tsx';
 import { useRemembered } from './use-remembered.ts';
@@ -63,7 +65,7 @@ function Analysis({
       <p className="text-sm text-ink-2">
         {isRefinement
           ? 'Measured once the models have voted again.'
-          : 'Measured once the models have reviewed each other, blindly.'}
+          : 'Measured once the models have reviewed each other blind.'}
       </p>
     );
   }
@@ -77,18 +79,9 @@ function Analysis({
       <Divergences areas={bias.disagreement_areas} names={names} />
       <details>
         <summary className="min-h-11 cursor-pointer py-2 font-medium text-accent">
-          Bias indicators
+          {indicatorsTitle}
         </summary>
-        <dl className="space-y-3 text-sm">
-          {bias.indicators.map((indicator) => (
-            <div key={indicator.id}>
-              <dt className="font-medium">
-                {indicator.name}: {indicator.value ?? '--'}
-              </dt>
-              <dd className="text-ink-2">{indicator.note}</dd>
-            </div>
-          ))}
-        </dl>
+        <Indicators indicators={bias.indicators} />
       </details>
     </div>
   );

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Optimization } from '#services/optimizations/contract.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
+import { refinementTerms } from '#services/optimizations/refinement/price.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { write } from '#web/api/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
@@ -7,7 +8,7 @@ import type { RunState } from '#web/live/run-state.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /**
@@ -70,19 +71,12 @@ export function Cancel({
               disabled={run.whyNot !== null}
               onClick={() => void send()}
             >
-              {sent ? 'Cancelling...' : 'Cancel the run'}
+              {sent ? 'Cancelling...' : 'Cancel run'}
             </Button>
           </>
         }
       >
-        <p className="font-medium">{run.effect}</p>
-        {run.isDraft || run.price === 0 ? null : (
-          <ul className="list-disc space-y-1 ps-5 text-ink-2">
-            <li>Before the first model is asked, all {creditsInWords(run.price)} come back.</li>
-            <li>After that, half comes back: {creditsInWords(run.half)}.</li>
-            <li>Once the recommendation is being written, a run can no longer be cancelled.</li>
-          </ul>
-        )}
+        <p>{run.effect}</p>
         {failure === null ? null : (
           <Notice
             tone="bad"
@@ -99,14 +93,11 @@ export function Cancel({
 }
 
 function cancellingOf({ view }: RunState) {
-  const half = Math.ceil(view.price / 2);
   return {
-    price: view.price,
-    half,
     isDraft: view.stage === 'draft',
     ended: view.stage === 'closed',
     whyNot: whyNot(view),
-    effect: effectNow(view, half),
+    effect: effectNow(view),
     returned:
       view.conclusion?.outcome === 'cancelled' && view.settled
         ? view.startedAt === null
@@ -118,16 +109,17 @@ function cancellingOf({ view }: RunState) {
 
 function whyNot(view: RunView): string | null {
   if (view.stage === 'synthesis')
-    return 'The recommendation is being written: the run can no longer be cancelled.';
+    return "The recommendation is being written, so it's too late to cancel.";
   if (view.stage === 'settling') return 'The run is finishing.';
   return view.stage === 'closed' ? 'The run has ended.' : null;
 }
 
-function effectNow(view: RunView, half: number): string {
-  if (view.stage === 'draft') return 'The run has not started: nothing was charged.';
+function effectNow(view: RunView): string {
+  if (view.stage === 'draft') return "The run hasn't started. You weren't charged.";
   if (view.price === 0)
-    return 'Nothing was charged. A run includes one refinement, with 3 tries at most: this is one of them.';
+    return `Nothing was charged. It counts as one of the ${refinementTerms.tries} tries of the included refinement.`;
+  const half = Math.ceil(view.price / 2);
   return Object.values(view.calls).every(({ attempts }) => Object.keys(attempts).length === 0)
-    ? `No model was asked yet: all ${creditsInWords(view.price)} come back.`
-    : `Models are at work: ${half} of ${creditsInWords(view.price)} ${half === 1 ? 'comes' : 'come'} back.`;
+    ? `No model has been called yet. You'll get all ${creditsInWords(view.price)} back.`
+    : `Models are working. You'll get ${half} of ${creditsInWords(view.price)} back.`;
 }

@@ -1,12 +1,12 @@
 import { Wifi, WifiOff } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
-import type { BiasAnalysis } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
 import {
   describeRun,
   overallProgress,
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
-import { winnerWords } from '#services/optimizations/reading/result-words.ts';
+import { winnerWords } from '#services/optimizations/reading/words/result.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { connectionWords } from '#web/live/connection.ts';
 import { reloadRun, sinceUpdate, useConnection, useRun, useRunPart } from '#web/live/live.ts';
@@ -25,7 +25,7 @@ import { Question } from '#web/run/question.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { SeatCard } from './seats/seat-card.tsx';
 import { SeatDetail } from './seats/seat-detail.tsx';
-import { priceWords } from '#web/run/money.ts';
+import { priceWords } from '#web/run/words.ts';
 import { RefinementNote } from '#web/run/refinement/note.tsx';
 import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
@@ -84,7 +84,7 @@ function titleOf(view: RunView): string {
     processing: `${overallProgress(view)} %`,
     completed: 'Done',
     failed: 'Failed',
-    cancelled: 'Cancelled',
+    cancelled: 'Canceled',
   };
   return `${words[statusOf(view)]} · Evolution Chamber`;
 }

@@ -3,7 +3,7 @@ import { describeRun, statusOf } from '#services/optimizations/reading/describe.
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { moneyWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import { RefineAgain } from '#web/run/refinement/note.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
@@ -41,7 +41,7 @@ export function Ending({ runId }: { runId: string }): ReactNode {
       return (
         <Notice
           tone={end.status === 'failed' ? 'bad' : 'info'}
-          title={end.status === 'failed' ? 'The run failed' : 'The run was cancelled'}
+          title={end.status === 'failed' ? 'The run failed' : 'The run was canceled'}
           actions={
             <>
               {end.refined === null ? (
@@ -76,7 +76,7 @@ function NotStarted({ runId }: { runId: string }): ReactNode {
   if (!isLate) return null;
   return (
     <Notice
-      title="This run has not been started"
+      title="This run hasn't started"
       actions={
         <LinkButton tone="primary" to="/optimizations/$id" params={{ id: runId }}>
           Open the run

@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from 'react';
-import type { BiasAnalysis } from '#services/optimizations/contract.ts';
-import { Objections } from '#web/run/divergence.tsx';
-import { type Names, seatName } from '#services/optimizations/reading/result-words.ts';
+import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
+import { Minority } from '#web/run/divergence.tsx';
+import type { Names } from '#services/optimizations/reading/words/names.ts';
+import { minorityTitle } from '#services/optimizations/reading/words/doubts.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Panel } from './panel.tsx';
 
@@ -24,7 +25,7 @@ export function Insights({
         <div className="space-y-4">
           <Points
             title="Consensus points"
-            none="None: no claim has a large enough majority."
+            none="None yet: no claim has a large enough majority."
             points={bias.consensus_points.map((point) => ({
               key: point.claim_id,
               text: point.text,
@@ -32,13 +33,18 @@ export function Insights({
           />
           <Points
             title="Uncertainty factors"
-            none="None were named by two models or more."
+            none="None were raised by two or more models."
             points={bias.uncertainty_factors.map((factor) => ({
               key: `${factor.kind} ${factor.text}`,
               text: factor.text,
             }))}
           />
-          {bias.minority_report ? <Minority report={bias.minority_report} names={names} /> : null}
+          {bias.minority_report ? (
+            <div className="space-y-1 text-sm">
+              <h3 className="text-base font-semibold">{minorityTitle}</h3>
+              <Minority bias={bias} names={names} />
+            </div>
+          ) : null}
         </div>
       ) : (
         <p className="text-sm text-ink-2">
@@ -80,25 +86,6 @@ function Points({
           See all ({points.length})
         </Button>
       ) : null}
-    </div>
-  );
-}
-
-function Minority({
-  report,
-  names,
-}: {
-  report: NonNullable<BiasAnalysis['minority_report']>;
-  names: Names;
-}): ReactNode {
-  return (
-    <div className="space-y-1 text-sm">
-      <h3 className="text-base font-semibold">Minority report</h3>
-      <p>
-        <span className="font-medium">{seatName(names, report.seat)}: </span>
-        {report.position}
-      </p>
-      <Objections report={report} names={names} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import type { RunResult } from '#services/optimizations/contract.ts';
+import type { RunResult } from '#services/optimizations/contract/result.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';

@@ -1,10 +1,11 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { summarize, usualSeconds } from '#services/optimizations/reading/describe.ts';
 import { answerCall } from '#services/optimizations/reading/view.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { creditsInWords, modelCost, percent } from '#web/ui/text/figures.ts';
+import { creditsInWords, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { duration, timeLeft } from '#web/run/words.ts';
 
@@ -41,7 +42,7 @@ function creditWords({ price, charged, refunded, settlement }: Credits): string 
   if (charged !== null) {
     const back = refunded ?? 0;
     return back > 0
-      ? `${charged} of ${creditsInWords(price)} charged, ${back} came back`
+      ? `${charged} of ${creditsInWords(price)} charged, ${back} returned`
       : `${creditsInWords(charged)} charged`;
   }
   return settlement === 'none' ? creditsInWords(price) : `${creditsInWords(price)} reserved`;

@@ -4,7 +4,7 @@ import { BatteryFull, BatteryLow, BatteryMedium, BatteryWarning } from 'lucide-r
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Skeleton, useSkeleton } from '#web/ui/feedback/skeleton.tsx';
 import { balanceQuery } from './queries.ts';
@@ -31,7 +31,7 @@ function useBalance() {
   return useQuery({ ...balanceQuery, refetchInterval: refreshMs });
 }
 
-/** The balance in the bar: figure, tier, and the credits held by running optimizations. */
+/** The balance in the bar: figure, tier, and the credits on hold for running optimizations. */
 export function CreditsBadge(): ReactNode {
   const { data, isPending, isError, dataUpdatedAt } = useBalance();
   const waiting = useSkeleton(isPending);
@@ -104,7 +104,7 @@ export function CreditsInFull(): ReactNode {
       </dl>
       {isError ? (
         <p className="text-sm text-ink-2">
-          Last read <RelativeTime at={new Date(dataUpdatedAt).toISOString()} />
+          Updated <RelativeTime at={new Date(dataUpdatedAt).toISOString()} />
         </p>
       ) : null}
       {data.available_credits < lowCredits ? <BuyMoreCredits /> : null}
@@ -123,7 +123,7 @@ function stateWords({
   spending_frozen: isFrozen,
 }: Balance): string {
   if (isFrozen) return 'frozen';
-  return debt > 0 ? `owes ${credits(debt)}` : tierWords[creditTier(available)];
+  return debt > 0 ? `${credits(debt)} owed` : tierWords[creditTier(available)];
 }
 
 function BuyMoreCredits(): ReactNode {

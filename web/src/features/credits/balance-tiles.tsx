@@ -4,7 +4,7 @@ import type { Balance } from '#services/credits/contract.ts';
 import { contactEmail } from '#web/app/product.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { takenBackWords } from './purchases/taken-back.ts';
@@ -13,10 +13,9 @@ import { creditTier, tierWords } from './tier.ts';
 /** Available, bought and used credits; reserved and owed ones when there are any. */
 export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
   const given = balance.total_credits - balance.total_purchased;
-  const notes = [
-    given > 0 ? `and ${credits(given)} given to you` : null,
-    takenBackWords(balance),
-  ].filter((note) => note !== null);
+  const notes = [given > 0 ? `plus ${credits(given)} free` : null, takenBackWords(balance)].filter(
+    (note) => note !== null,
+  );
   return (
     <div className="space-y-4">
       <Card className="space-y-4">
@@ -26,7 +25,7 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
             value={credits(balance.available_credits)}
             detail={
               balance.spending_frozen
-                ? 'frozen, see below'
+                ? 'frozen, details below'
                 : tierWords[creditTier(balance.available_credits)]
             }
           />
@@ -38,17 +37,17 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
           <Tile
             label="Total Used"
             value={credits(balance.total_consumed)}
-            detail="less what came back"
+            detail="after returned credits"
           />
           {balance.reserved_credits > 0 ? (
             <Tile
               label="Reserved"
               value={credits(balance.reserved_credits)}
-              detail="held by running optimizations"
+              detail="on hold for running optimizations"
             />
           ) : null}
           {balance.debt_credits > 0 ? (
-            <Tile label="Owed" value={credits(balance.debt_credits)} detail="see below" />
+            <Tile label="Owed" value={credits(balance.debt_credits)} detail="Details below" />
           ) : null}
         </TileRow>
       </Card>
@@ -65,16 +64,16 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
       {balance.debt_credits > 0 ? (
         <Notice
           tone="warn"
-          title={`Your account owes ${creditsInWords(balance.debt_credits)}`}
+          title={`You owe ${creditsInWords(balance.debt_credits)}`}
           actions={
             balance.spending_frozen ? undefined : (
-              <LinkButton to="/credits/purchase">Settle it by a purchase</LinkButton>
+              <LinkButton to="/credits/purchase">Buy credits to settle</LinkButton>
             )
           }
         >
-          They were taken back after they had been used, because their payment was returned or
-          disputed. No optimization can start until the next credits you receive have settled them;
-          a dispute that ends in your favour cancels them.
+          You used these credits before their payment was returned or disputed. You can't start an
+          optimization until new credits settle them. If the dispute ends in your favor, you won't
+          owe them.
         </Notice>
       ) : null}
     </div>

@@ -43,10 +43,10 @@ export function barShares(months: readonly MonthOfCredits[]): number[] {
 export function consumptionSentence(months: readonly MonthOfCredits[], locale?: string): string {
   const first = months[0];
   const last = months.at(-1);
-  if (!first || !last) return 'No months yet.';
+  if (!first || !last) return 'No usage yet.';
   const most = months.reduce((top, month) => (month.credits > top.credits ? month : top), first);
-  const span = `Credits consumed from ${longMonth(first.month, locale)} to ${longMonth(last.month, locale)}.`;
-  return `${span} This month ${last.credits}; most in ${longMonth(most.month, locale)} with ${most.credits}.`;
+  const span = `Credits used, ${longMonth(first.month, locale)} to ${longMonth(last.month, locale)}.`;
+  return `${span} ${last.credits} this month. Highest: ${most.credits} in ${longMonth(most.month, locale)}.`;
 }
 
 /** A share of all credits used, 0 to 1. */

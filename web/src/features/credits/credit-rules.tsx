@@ -11,22 +11,24 @@ export function CreditRules(): ReactNode {
       </h2>
       <dl className="space-y-3">
         <Rule term="Price">
-          Each strategy has its own price. It is shown before you start and stays fixed for the run.
+          Each strategy has its own price. You see it before you start, and it doesn't change during
+          the run.
         </Rule>
         <Rule term="Reserved">
-          Starting a run reserves its price. Only when the run has ended is it charged, and what the
-          run did not earn comes back.
+          Starting a run reserves its price. You're charged when the run ends, and anything it
+          didn't earn is returned.
         </Rule>
-        <Rule term="Failed or cancelled">
-          A failed run returns half of its price automatically, rounded in your favour, and all of
-          it when no model answered. Cancelling before the first model call returns everything,
-          later half.
+        <Rule term="Failed or canceled">
+          A failed run returns half its price automatically, rounded in your favor, or all of it if
+          no model answered. Cancel before the first model is called and you get everything back;
+          after that, half.
         </Rule>
         <Rule term="Missing models">
-          When a run ends without some of its models, their part of the price returns, up to half.
+          If some models drop out, their share of the price is returned, up to half. A model that
+          declines to answer your question is paid for.
         </Rule>
         <Rule term="Order of use">
-          Bonus credits are used first, then given ones, then purchased ones; the oldest first.
+          We use bonus credits first, then free ones, then purchased ones, oldest first.
         </Rule>
       </dl>
       <h3 className="font-semibold">Questions and answers</h3>
@@ -34,7 +36,7 @@ export function CreditRules(): ReactNode {
         <Answer id="faq-credit">What is a credit?</Answer>
         <Answer id="faq-expiry">Do credits expire?</Answer>
         <Answer id="faq-failed-runs">What if a run fails?</Answer>
-        <Answer id="faq-refunds">Can I have my money back?</Answer>
+        <Answer id="faq-refunds">Can I get a refund?</Answer>
         <Answer id="faq-receipts">Where are my receipts?</Answer>
         <Answer id="faq-taxes">Are taxes included?</Answer>
       </ul>

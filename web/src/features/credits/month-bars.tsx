@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import { formatNumber } from '#services/platform/numbers.ts';
-import { credits } from '#web/ui/text/figures.ts';
+import { credits, formatNumber } from '#services/platform/numbers.ts';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import {
   barShares,

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import type { CreditAnalytics } from '#services/credits/contract.ts';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords, percent, percentParts } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { percent, percentParts } from '#web/ui/text/figures.ts';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { shareOf } from './consumption.ts';
 import { MonthBars } from './month-bars.tsx';
@@ -27,7 +28,7 @@ export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): 
         <Tile
           label="Average per optimization"
           value={average === null ? '—' : average.toLocaleString()}
-          detail={average === null ? 'nothing completed yet' : 'credits for each completed one'}
+          detail={average === null ? 'No completed runs yet' : 'credits per completed run'}
         />
         <Tile label="Completed optimizations" value={credits(completed)} />
       </TileRow>
@@ -35,7 +36,7 @@ export function UsageStatistics({ analytics }: { analytics: CreditAnalytics }): 
         <MonthBars months={months} />
       ) : (
         <p className="text-ink-2">
-          Your consumption of the last twelve months will stand here once an optimization has run.
+          Your last 12 months of usage will appear here after your first optimization.
         </p>
       )}
     </Card>
@@ -56,7 +57,7 @@ export function TopModels({ analytics }: { analytics: CreditAnalytics }): ReactN
         Most Used AI Models
       </h2>
       {models.length === 0 ? (
-        <p className="text-ink-2">The models that your credits went to will stand here.</p>
+        <p className="text-ink-2">The models you spend credits on will appear here.</p>
       ) : (
         <>
           <ol className="space-y-3">

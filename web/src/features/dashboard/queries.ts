@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { DashboardStats, Usage } from '#services/optimizations/contract.ts';
+import { DashboardStats, Usage } from '#services/optimizations/contract/panel.ts';
 import { read } from '#web/api/api.ts';
 
 // Both depend on the ledger and are fetched again with it, and when the stream reports them stale.

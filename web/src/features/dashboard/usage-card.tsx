@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { User } from '#services/identity/contract.ts';
-import type { Usage } from '#services/optimizations/contract.ts';
+import type { Usage } from '#services/optimizations/contract/panel.ts';
 import type { Answer } from '#web/api/query-block.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';

@@ -1,5 +1,5 @@
 import type { User } from '#services/identity/contract.ts';
-import type { Usage } from '#services/optimizations/contract.ts';
+import type { Usage } from '#services/optimizations/contract/panel.ts';
 
 /** How close a plan's counted runs are to its limit. */
 export type Nearness = {

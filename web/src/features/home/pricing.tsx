@@ -4,7 +4,8 @@ import type { Package } from '#services/payments/contract.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { classNames } from '#web/ui/class-names.ts';
-import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { price } from '#web/ui/text/figures.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { builtPackages, runPrices } from './catalogue.ts';
 

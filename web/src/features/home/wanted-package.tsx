@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { price } from '#web/ui/text/figures.ts';
 import { builtPackages } from './catalogue.ts';
 
 /** The price of the package chosen before signing up, and whether it renews. */

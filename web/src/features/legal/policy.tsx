@@ -3,7 +3,7 @@ import { policyVersion } from '#services/identity/contract.ts';
 import { contactEmail } from '#web/app/product.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
-const effective = new Date(policyVersion).toLocaleDateString('en-GB', {
+const effective = new Date(policyVersion).toLocaleDateString('en-US', {
   dateStyle: 'long',
   timeZone: 'UTC',
 });
@@ -71,6 +71,6 @@ export function Contact(): ReactNode {
       Write to <a href={`mailto:${contactEmail}`}>{contactEmail}</a>.
     </p>
   ) : (
-    <p>The operator of this installation has not set a contact address yet.</p>
+    <p>The operator of this site hasn't set a contact address yet.</p>
   );
 }

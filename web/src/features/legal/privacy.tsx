@@ -14,9 +14,10 @@ const sections: readonly PolicySection[] = [
           when. Without it there is no account.
         </li>
         <li>
-          <strong>Your runs</strong>: what you wrote, what the models answered, and the result. We
-          store these texts encrypted, with a key of its own for each run. Times, scores, costs and
-          the names of the models are not encrypted.
+          <strong>Your runs</strong>: what you wrote, the text of your files, what the models
+          answered, and the result. We store these texts encrypted, with a key of its own for each
+          run. We do not store the files. Times, scores, costs and the names of the models are not
+          encrypted.
         </li>
         <li>
           <strong>Your recipes</strong>: the questions you saved to start from, encrypted with the
@@ -58,15 +59,15 @@ const sections: readonly PolicySection[] = [
     body: (
       <>
         <p>
-          A run sends the question, context, objectives and constraints you wrote to the providers
-          of the models that work on it, not only of its panel: other models compare the answers and
-          write the recommendation. They also receive the answers of the panel. The strategy you
-          choose names the panel before you start.
+          A run sends the question, context, objectives and constraints you wrote and the text of
+          your files to the providers of the models that work on it, not only of its panel: other
+          models compare the answers and write the recommendation. They also receive the answers of
+          the panel. The strategy you choose names the panel before you start.
         </p>
         <p>
-          Before a run starts, what you wrote is sent to one provider, which the form names, to
-          check whether it can be answered. We keep what that cost, and neither your text nor the
-          reply.
+          Before a run starts, what you wrote and the text of your files are sent to one provider,
+          which the form names, to check whether it can be answered. We keep what that cost, and
+          neither your text nor the reply.
         </p>
         <p>
           We do not send them your name, email address or any identifier of your account. What you
@@ -154,7 +155,7 @@ const sections: readonly PolicySection[] = [
           The operator of this site announces changes to this policy{' '}
           <strong>at least 30 days before</strong> they apply.
         </p>
-        <p>Version 2026-11-20: the first one.</p>
+        <p>Version 2026-11-20: first version.</p>
       </>
     ),
   },

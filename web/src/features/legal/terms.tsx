@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { refinementPriceWords } from '#services/optimizations/refinement/price.ts';
 import { productName } from '#web/app/product.ts';
 import { Contact, Policy, type PolicySection } from './policy.tsx';
 
@@ -15,13 +16,12 @@ const sections: readonly PolicySection[] = [
           do not.
         </p>
         <p>
-          The result is information for a decision that stays yours. Models make mistakes, also
-          together: agreement is not correctness. It is not legal, tax, medical or investment
-          advice.
+          The result is information; the decision stays yours. Models make mistakes, even together:
+          agreement is not correctness. It is not legal, tax, medical or investment advice.
         </p>
         <p>
-          Where no key for a provider is set up, an installation may answer with simulated models.
-          Each such seat and run is marked as simulated wherever it is shown.
+          A server without a provider's key may use simulated models. Every simulated model and run
+          is marked as simulated wherever it appears.
         </p>
       </>
     ),
@@ -31,9 +31,9 @@ const sections: readonly PolicySection[] = [
     title: 'Your account',
     body: (
       <p>
-        You need an account with a working e-mail address, and you are responsible for what is done
-        with it. Keep your password to yourself; tell us when you think somebody else knows it. You
-        may stop using the service at any time.
+        You need an account with a working email address, and you are responsible for what is done
+        with it. Keep your password private, and tell us if you think someone else knows it. You may
+        stop using the service at any time.
       </p>
     ),
   },
@@ -42,16 +42,17 @@ const sections: readonly PolicySection[] = [
     title: 'Credits',
     body: (
       <>
-        <p>Runs are paid with credits. The price of a run is shown, and fixed, before it starts.</p>
+        <p>You pay for runs with credits. The price is shown and fixed before a run starts.</p>
         <p>
           <strong>Credits never expire.</strong> Every purchase, charge and return is a line of your
           credit history, which you can read in your account, and the lines add up to your credits.
         </p>
+        <p>{refinementPriceWords()}</p>
         <p>
-          Credits are bought in packages: some once, some as a plan that adds its credits every
-          month and renews until you cancel it, which you can at any time. A cancelled plan lasts to
-          the end of the month that is paid, and a change to another plan takes effect when it
-          renews. One account has one plan.
+          You buy credits in packages: once, or as a plan that adds credits every month and renews
+          until you cancel. You can cancel at any time. A canceled plan lasts until the end of the
+          month you have paid for. A change to another plan takes effect at renewal. Each account
+          can have one plan.
         </p>
         <p>
           Prices are in US dollars. If this site adds tax, the payment page shows it and the total
@@ -59,31 +60,32 @@ const sections: readonly PolicySection[] = [
           site uses test payments, no money moves.
         </p>
         <p>
-          When a payment is taken back by your bank, the credits it bought are taken back, too. What
-          of them was used already is owed, and no run starts until it is settled. When a payment
-          that we refunded is taken back by your bank as well, your credits are frozen until you
-          have settled it with us.
+          If your bank takes back a payment, we take back the credits it bought. You owe any you
+          have already used, and no run can start until they are settled. If your bank also takes
+          back a payment that we refunded, your credits are frozen until you settle it with us.
         </p>
       </>
     ),
   },
   {
     id: 'failed-runs',
-    title: 'Runs that fail or are cancelled',
+    title: 'Runs that fail or are canceled',
     body: (
       <>
         <p>
-          <strong>A failed run returns 50&nbsp;% of its price automatically</strong>, rounded in
-          your favour. When no model answered, all of it returns. An answer that was cut off or
-          could not be used is an answer, because it was written and paid for. You need not ask.
+          <strong>A failed run returns 50% of its price automatically</strong>, rounded in your
+          favor. If no model answered, the full price is returned. An answer that was cut off or
+          could not be used counts as an answer, because it was written and paid for. So does a
+          model that declines to answer your question. You do not have to ask.
         </p>
         <p>
-          A run that you cancel before the first model was called returns everything; after that,
-          half. Once the recommendation is being written a run can no longer be cancelled.
+          If you cancel a run before the first model is called, everything is returned; after that,
+          half. Once the recommendation is being written, a run cannot be canceled.
         </p>
         <p>
-          When a run ends without some of its models, or without a recommendation that passed its
-          checks, a part of the price returns, up to half. The entry in your ledger names the cause.
+          If a run ends without some of its models, or without a recommendation that passed its
+          checks, part of the price is returned, up to half. The entry in your ledger gives the
+          reason.
         </p>
         <p>
           A result that says “No majority” or “cannot be decided” is a result and is charged; the
@@ -97,11 +99,11 @@ const sections: readonly PolicySection[] = [
     title: 'Refunds',
     body: (
       <p>
-        <strong>Unused credits are refundable within 30 days of their purchase</strong>, for the
-        share of the price that they are of the package, while the account owes no credits. Credits
-        that a run returned count as unused and keep the date of their purchase. Tax is returned in
-        the same share. The money goes back the way it came. Giving back the credits of a plan’s
-        current month ends that plan. Bonus credits cost nothing and are not paid out.
+        <strong>Unused credits are refundable within 30 days of purchase</strong>, for their share
+        of the package price, while the account owes no credits. Credits returned by a run count as
+        unused and keep their purchase date. Tax is refunded in the same share. The money goes back
+        to your original payment method. Refunding a plan's current month ends the plan. Bonus
+        credits are free and cannot be refunded.
       </p>
     ),
   },
@@ -112,7 +114,7 @@ const sections: readonly PolicySection[] = [
       <>
         <p>
           What you write stays yours, and so do the results, as far as the law and the terms of the
-          model providers allow. Send nothing that you may not share with those providers, and no
+          model providers allow. Do not send anything you may not share with those providers, or any
           passwords or other secrets.
         </p>
         <p>
@@ -128,8 +130,8 @@ const sections: readonly PolicySection[] = [
     body: (
       <p>
         We run the service with care but cannot promise that it is always available. We are liable
-        without limit for intent and gross negligence and where the law demands it; otherwise for
-        foreseeable damage, up to what you paid in the twelve months before it.
+        without limit for intent and gross negligence and where the law requires it. Otherwise we
+        are liable for foreseeable damage, up to what you paid in the previous 12 months.
       </p>
     ),
   },
@@ -143,7 +145,7 @@ const sections: readonly PolicySection[] = [
           <strong>at least 30 days before</strong> they apply. Credits bought before a change keep
           the terms under which you bought them.
         </p>
-        <p>Version 2026-11-20: the first one.</p>
+        <p>Version 2026-11-20: first version.</p>
       </>
     ),
   },

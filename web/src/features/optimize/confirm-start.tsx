@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 
 /**
  * An opening dialog uses the attribute. React's own `autoFocus` focuses before the dialog is open.
@@ -33,7 +33,7 @@ export function ConfirmStart({
       title={`Start for ${price}?`}
       actions={
         <>
-          <Button onClick={onClose}>Back to the form</Button>
+          <Button onClick={onClose}>Keep editing</Button>
           <Button
             tone="primary"
             ref={focusFirst}
@@ -52,7 +52,7 @@ export function ConfirmStart({
         {strategy?.name}
         {available === null || strategy === null
           ? '.'
-          : `. You have ${creditsInWords(available)}; ${available - strategy.credits} are left then.`}
+          : `. You have ${creditsInWords(available)} and will have ${available - strategy.credits} left.`}
       </p>
     </Dialog>
   );

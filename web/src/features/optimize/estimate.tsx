@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
-import { creditsInWords, modelCost } from '#web/ui/text/figures.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
+import { creditsInWords, modelCost } from '#services/platform/numbers.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { type Estimated, estimateQuery } from './queries.ts';
 import { unavailableSentence } from './strategy-words.ts';
@@ -22,7 +22,7 @@ export function Estimate({
     ...estimateQuery(settled),
     enabled: isAskable,
   });
-  if (text === '') return <span className="text-ink-2">once there is a challenge</span>;
+  if (text === '') return <span className="text-ink-2">Shown once you've written a challenge</span>;
   const isChanging = !isSame(settled, asked);
   if (isAskable && (isChanging || estimate.isFetching)) {
     return (
@@ -32,14 +32,15 @@ export function Estimate({
       </span>
     );
   }
-  if (!estimate.data) return <span>Estimate unavailable, price is {creditsInWords(credits)}</span>;
+  if (!estimate.data)
+    return <span>No estimate right now. The price is {creditsInWords(credits)}.</span>;
   if (!estimate.data.available) return <span>{unavailableSentence(estimate.data)}</span>;
   const { cost, simulated } = estimate.data;
   return (
     <span>
       {cost === null
         ? 'cost unknown'
-        : `${modelCost(cost)} ${simulated ? 'if the models were real' : 'for the models'}`}
+        : `${modelCost(cost)} ${simulated ? 'with real models' : 'for the models'}`}
       , {durationWords(estimate.data)}
     </span>
   );

@@ -1,5 +1,5 @@
 import type { Balance } from '#services/credits/contract.ts';
-import type { Strategy } from '#services/optimizations/contract.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import type { Attempt } from './question/draft.ts';
 import type { Checked, Fields } from './question/fields.ts';
 import type { Shortage } from './insufficient.tsx';
@@ -15,9 +15,9 @@ export function stillMissing(
   const missing: string[] = [];
   if (fields.challenge.trim() === '') missing.push('Describe your challenge.');
   if (fields.strategy === null) missing.push('Choose a strategy.');
-  else if (strategy && !strategy.available) missing.push('Choose a strategy that is available.');
+  else if (strategy && !strategy.available) missing.push('Choose an available strategy.');
   if (isReading) missing.push('Wait until your files are read.');
-  if (missing.length === 0 && !checked.ok) missing.push('Correct the fields that are marked.');
+  if (missing.length === 0 && !checked.ok) missing.push('Please fix the highlighted fields.');
   return missing;
 }
 

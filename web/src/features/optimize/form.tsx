@@ -11,7 +11,8 @@ import {
 } from 'react';
 import { flushSync } from 'react-dom';
 import type { Balance } from '#services/credits/contract.ts';
-import { challengeTypes, checkOf, optimizationLimits } from '#services/optimizations/contract.ts';
+import { ChallengeType } from '#services/optimizations/contract/summary.ts';
+import { checkOf, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
@@ -21,7 +22,7 @@ import { Card } from '#web/ui/card.tsx';
 import { classNames } from '#web/ui/class-names.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { SelectField, TextArea } from '#web/ui/form/field.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { challengeTypeWords, suggestChallengeType } from './question/challenge-type.ts';
@@ -220,7 +221,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
     <form ref={form} method="post" noValidate onSubmit={submit} className="space-y-10">
       {earlier ? (
         <Notice
-          title="Your earlier draft is kept on this device"
+          title="Your earlier draft is saved on this device"
           actions={
             <Button
               onClick={() => {
@@ -228,11 +229,11 @@ export function OptimizationForm(props: FormProps): ReactNode {
                 setEarlier(null);
               }}
             >
-              Use my draft instead
+              Use my draft
             </Button>
           }
         >
-          This form was filled in for you. Changing it puts it in the place of that draft.
+          We filled in this form for you. If you edit it, it replaces that draft.
         </Notice>
       ) : null}
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
@@ -412,7 +413,7 @@ function Question({
       <TextArea
         label="Context"
         name="context"
-        hint="Optional: figures, history, what you have tried."
+        hint="Optional. Numbers, history, what you've tried."
         rows={4}
         value={fields.context}
         onChange={(event) => onChange({ context: event.currentTarget.value })}
@@ -422,7 +423,7 @@ function Question({
       <RowsField
         legend="Objectives"
         rowName="Objective"
-        hint="What a good outcome looks like. Enter adds a row; pasted lines become rows."
+        hint="What does a good outcome look like? Press Enter to add a row, or paste several lines."
         rows={fields.objectives}
         onChange={(objectives) => onChange({ objectives })}
         errors={rowErrors(fields.objectives, 'objectives', checked)}
@@ -431,7 +432,7 @@ function Question({
       <RowsField
         legend="Constraints"
         rowName="Constraint"
-        hint="What must not happen, and what there is to work with."
+        hint="What must not happen? What do you have to work with?"
         rows={fields.constraints}
         onChange={(constraints) => onChange({ constraints })}
         errors={rowErrors(fields.constraints, 'constraints', checked)}
@@ -453,11 +454,11 @@ function TypeField({
   const hint =
     fields.chosenType === null
       ? suggested === null
-        ? 'It decides which considerations the models weigh first.'
-        : 'Suggested by your text. Change it if it is wrong.'
+        ? 'Says what the models should weigh first.'
+        : "Suggested from your question. Change it if it's wrong."
       : suggested === null || suggested === fields.chosenType
-        ? 'Your choice.'
-        : `Your choice. Your text suggests ${challengeTypeWords[suggested]}.`;
+        ? 'You chose this.'
+        : `You chose this. Your question suggests ${challengeTypeWords[suggested]}.`;
   return (
     <SelectField
       label="Challenge type"
@@ -465,11 +466,11 @@ function TypeField({
       hint={hint}
       value={challengeTypeOf(fields)}
       onChange={({ currentTarget: { value } }) => {
-        const chosenType = challengeTypes.find((type) => type === value) ?? null;
+        const chosenType = ChallengeType.options.find((type) => type === value) ?? null;
         onChange({ chosenType });
       }}
     >
-      {challengeTypes.map((type) => (
+      {ChallengeType.options.map((type) => (
         <option key={type} value={type}>
           {challengeTypeWords[type]}
         </option>
@@ -509,7 +510,7 @@ function Outcome({
           focusRef={focusRef}
         >
           {phase.outdated ? `It costs ${creditsInWords(phase.price)} now. ` : ''}
-          Nothing was reserved. Start again to agree to it.
+          No credits were reserved. Start again to accept the new price.
         </Notice>
       );
     case 'failed':
@@ -542,7 +543,7 @@ function Failure({
         }
         safe={
           isUnknown
-            ? 'Your draft is saved. Trying again starts and charges it once, even if it has begun.'
+            ? "Your draft is saved. Trying again is safe: you'll be charged only once, even if the run has already started."
             : 'Your draft is saved. Nothing was charged.'
         }
         reference={error instanceof ApiProblem ? error.request_id : null}
@@ -553,7 +554,7 @@ function Failure({
               params={{ id: runId }}
               className="link inline-flex min-h-11 items-center"
             >
-              See the run that waits
+              See your waiting run
             </Link>
           )
         }
@@ -589,12 +590,12 @@ function DraftNote({
   return (
     <p className="flex flex-wrap items-center gap-x-2 text-sm text-ink-2">
       {state === 'unsaved'
-        ? 'This browser does not keep drafts.'
+        ? "This browser can't save drafts."
         : state === 'saved'
           ? 'Draft saved on this device.'
           : null}
       <Button tone="quiet" className="-ms-4" onClick={onClear}>
-        Empty the form
+        Clear form
       </Button>
     </p>
   );

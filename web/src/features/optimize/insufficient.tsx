@@ -1,7 +1,7 @@
 import type { ReactNode, Ref } from 'react';
 import { insufficientCreditsSentence, spendingFrozenSentence } from '#services/credits/contract.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 export type Shortage = {
@@ -19,7 +19,7 @@ export function shortageTitle({
   frozen,
 }: Pick<Shortage, 'shortfall' | 'frozen'>): string {
   if (frozen) return 'Credits Frozen';
-  return shortfall > 0 ? 'Insufficient Credits' : 'Credits Owed';
+  return shortfall > 0 ? 'Insufficient Credits' : 'Credits owed';
 }
 
 /** Announced when a start is refused. */
@@ -30,7 +30,7 @@ export function refusalSentence({
   if (frozen) return spendingFrozenSentence;
   return shortfall > 0
     ? 'Insufficient credits to start optimization. Please purchase more credits.'
-    : 'Your account owes credits, so no optimization can start.';
+    : "You owe credits, so you can't start an optimization yet.";
 }
 
 /** Why a run cannot be paid, and two ways to fix it. The draft stays on the device meanwhile. */
@@ -72,9 +72,9 @@ export function Insufficient({
       {shortage.shortfall > 0 ? <p>{insufficientCreditsSentence(shortage)}</p> : null}
       {shortage.debt > 0 || shortage.shortfall === 0 ? (
         <p>
-          Your account owes {shortage.debt > 0 ? creditsInWords(shortage.debt) : 'credits'} that
-          were taken back after they had been used. Your next purchase settles them first; no
-          optimization can start before.
+          You owe {shortage.debt > 0 ? creditsInWords(shortage.debt) : 'credits'}: you used them
+          before their payment was reversed. Your next purchase settles them first. Then you can
+          start optimizations again.
         </p>
       ) : null}
     </Notice>

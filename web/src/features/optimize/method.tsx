@@ -3,19 +3,19 @@ import type { ReactNode } from 'react';
 const steps: readonly { title: string; text: string }[] = [
   {
     title: 'Parallel Generation',
-    text: 'Seven or more models answer at the same time. None sees what another writes.',
+    text: 'Seven or more models answer at the same time. None sees what the others write.',
   },
   {
     title: 'Cross-Evaluation',
-    text: 'Each model reviews answers of the others without knowing whose they are, and ranks them.',
+    text: "Each model reviews and ranks the others' answers without knowing who wrote them.",
   },
   {
     title: 'Bias Detection',
-    text: 'Agreement is measured claim by claim. Where models stand apart, both sides are kept.',
+    text: 'We measure whether a reviewer is softer than the rest or favors what it read first.',
   },
   {
     title: 'Synthesis',
-    text: 'One recommendation is written, with its dissent, and checked by other models.',
+    text: 'We measure agreement claim by claim. One model writes the recommendation, dissent included, and other models check it.',
   },
 ];
 
@@ -23,7 +23,7 @@ export function FourSteps(): ReactNode {
   return (
     <section aria-labelledby="steps" className="space-y-4">
       <h2 id="steps" className="text-2xl">
-        What happens then
+        What happens next
       </h2>
       <ol className="grid grid-cols-1 gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-2 lg:grid-cols-4">
         {steps.map(({ title, text }, index) => (

@@ -1,12 +1,9 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { CheckUsageReply } from '#services/credits/contract.ts';
-import {
-  type CreateOptimizationRequest,
-  EstimateReply,
-  Optimization,
-  promptCharacters,
-  StrategiesReply,
-} from '#services/optimizations/contract.ts';
+import { type CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
+import { EstimateReply, StrategiesReply } from '#services/optimizations/contract/panel.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
+import { promptCharacters } from '#services/models/seating/characters.ts';
 import { read, write } from '#web/api/api.ts';
 import type { Fields, StrategyId } from './question/fields.ts';
 import { textsOf } from './question/rows.ts';

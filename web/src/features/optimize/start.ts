@@ -1,5 +1,5 @@
 import type { CheckUsageReply } from '#services/credits/contract.ts';
-import type { CreateOptimizationRequest } from '#services/optimizations/contract.ts';
+import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import { ApiProblem, isTransient } from '#web/api/api.ts';
 import type { Attempt } from './question/draft.ts';
 

@@ -1,11 +1,11 @@
 import { type ReactNode, useId, useState } from 'react';
-import type { Strategy } from '#services/optimizations/contract.ts';
-import { durationWords } from '#services/optimizations/reading/duration-words.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
+import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { roleColours, roleWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { classNames } from '#web/ui/class-names.ts';
 import { Checkbox } from '#web/ui/form/field.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import type { StrategyId } from './question/fields.ts';
 import { counted, modelsInWords, unavailableSentence, verdictSentence } from './strategy-words.ts';
@@ -30,10 +30,10 @@ export function StrategyChoice(props: Props): ReactNode {
       <legend className="sr-only">Strategy</legend>
       <div className="flex flex-wrap items-center justify-between gap-4">
         <p className="max-w-prose text-ink-2">
-          Each strategy seats its own panel of models, at its own price.
+          Each strategy has its own panel of models and its own price.
         </p>
         <Button aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          Compare as table
+          Compare in a table
         </Button>
       </div>
       {canSimulate && (isChanged || allowSimulated) ? (
@@ -142,9 +142,6 @@ function StrategyCard({
             strategy.parallelExecution ? 'in parallel' : 'one after the other',
           ].join(' · ')}
         </span>
-        {strategy.not_in_this_version.length > 0 ? (
-          <span>Not in this version: {strategy.not_in_this_version.join(', ')}.</span>
-        ) : null}
       </span>
     </label>
   );
@@ -161,7 +158,7 @@ function Badges({ strategy }: { strategy: Strategy }): ReactNode {
   );
 }
 
-const columns = ['Strategy', 'Credits', 'Typical time', 'Models', 'Cost tier', 'Bias', 'Parallel'];
+const columns = ['Strategy', 'Credits', 'Typical time', 'Models', 'Cost', 'Bias', 'Parallel'];
 
 function StrategyTable({ strategies, chosen, onChoose }: Props): ReactNode {
   return (

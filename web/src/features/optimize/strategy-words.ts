@@ -1,9 +1,5 @@
-import type { StrategiesReply, Strategy } from '#services/optimizations/contract.ts';
-
-/** "OpenAI, Google and Mistral". */
-function inWords(names: readonly string[]): string {
-  return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
-}
+import { listed } from '#services/models/seating/words.ts';
+import type { StrategiesReply, Strategy } from '#services/optimizations/contract/panel.ts';
 
 /** "3 × GPT-6.1 Terra, GPT-6 Luna": each name once, in the order of its first. */
 export function counted(names: readonly string[]): string {
@@ -33,7 +29,7 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   const passedOn = real.includes('OpenRouter')
     ? ' OpenRouter passes them on to the makers of its models.'
     : '';
-  const sent = `Your question and its files are sent to ${inWords(real)}.${passedOn}`;
+  const sent = `Your question and its files are sent to ${listed(real)}.${passedOn}`;
   return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
-import type { Strategy } from '#services/optimizations/contract.ts';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { challengeTypeWords } from './question/challenge-type.ts';
 import { Estimate } from './estimate.tsx';
@@ -11,7 +11,7 @@ import { challengeTypeOf, type Fields } from './question/fields.ts';
 import { PanelNote } from '#web/run/panel-note.tsx';
 import { destinationSentence, verdictSentence } from './strategy-words.ts';
 
-/** The effects of a start: price, balance afterwards, possible returns, and where the text goes. */
+/** The effects of a start: price, balance afterward, possible returns, and where the text goes. */
 export function Summary({
   fields,
   strategy,
@@ -25,8 +25,7 @@ export function Summary({
   if (!strategy) {
     return (
       <p className="text-ink-2">
-        Choose a strategy, and its price, your balance afterwards and where your text goes stand
-        here.
+        Choose a strategy to see its price, your balance afterward, and where your text is sent.
       </p>
     );
   }
@@ -42,11 +41,11 @@ export function Summary({
           <span className="font-semibold">{creditsInWords(strategy.credits)}</span>
         </Line>
         <Line term="Balance after">
-          {left !== null && left < 0 ? 'not enough,' : credits(left)}
+          {left !== null && left < 0 ? 'Not enough.' : credits(left)}
           {balance === undefined ? null : (
             <span className="text-ink-3">
               {' '}
-              {left !== null && left < 0 ? 'you have' : 'of'} {credits(balance.available_credits)}
+              {left !== null && left < 0 ? 'You have' : 'of'} {credits(balance.available_credits)}
             </span>
           )}
         </Line>
@@ -56,10 +55,11 @@ export function Summary({
       </dl>
       <div className="space-y-2 text-sm text-ink-2">
         <p>
-          If the run fails, half of the price comes back automatically, and all of it when no model
-          answered. Cancelling before the first model call returns everything, later half.{' '}
+          If the run fails, half the price is returned automatically, or all of it if no model
+          answered. Cancel before the first model is called and you get everything back; after that,
+          half.{' '}
           <Link to="/terms" hash="failed-runs" className="link">
-            The rule in full
+            Read the full rule
           </Link>
         </p>
         <p>{destinationSentence(strategy)}</p>
@@ -69,7 +69,7 @@ export function Summary({
           independence={strategy.independence}
         />
         {verdictSentence(strategy) === null ? null : <p>{verdictSentence(strategy)}</p>}
-        <p>Do not paste passwords, keys or personal data of others.</p>
+        <p>Don't paste passwords, keys, or other people's personal data.</p>
       </div>
     </>
   );

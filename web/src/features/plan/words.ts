@@ -2,7 +2,8 @@ import type { Package, Plan } from '#services/payments/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { day } from '#web/ui/text/day.ts';
-import { creditsInWords, price } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { price } from '#web/ui/text/figures.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 export type HeldPlan = NonNullable<Plan['plan']>;

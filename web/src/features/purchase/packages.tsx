@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { Package } from '#services/payments/contract.ts';
 import { SelectField } from '#web/ui/form/field.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { PackageCard } from './package-card.tsx';
 import { firstStrategy, type RunPrice } from './runs.ts';

@@ -1,6 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router';
 import { ChevronDown } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { refinementPriceWords } from '#services/optimizations/refinement/price.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
 
 /** How paying works. */
@@ -13,7 +14,7 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
       <ul className="list-disc space-y-2 ps-5 text-ink-2">
         <li>You pay on the secure page of our payment provider. Card numbers never reach us.</li>
         <li>
-          Credits are on your account the moment the payment is confirmed; with most cards at once.
+          Credits arrive as soon as the payment is confirmed. With most cards, that's right away.
         </li>
         <li>
           The credits page links to your receipt. We also email you one if your address is confirmed
@@ -21,8 +22,8 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
         </li>
         {isLocal ? (
           <li>
-            This installation runs in local mode. Unless its operator has set a key of the provider,
-            the payment page is a stand-in and no money moves.
+            This server runs in local mode. Unless a payment provider key is set, checkout is a
+            stand-in and no money moves.
           </li>
         ) : null}
       </ul>
@@ -39,44 +40,46 @@ export function Questions(): ReactNode {
       </h2>
       <div className="divide-y divide-line border-y border-line">
         <Question id="faq-credit" asks="What is a credit?">
-          The unit that runs are paid in. Each strategy has its own price in credits, which is shown
-          and fixed before a run starts.
+          Credits pay for runs. Each strategy has its own price, shown and fixed before you start.
         </Question>
         <Question id="faq-expiry" asks="Do credits expire?">
-          No. Credits never expire, also not when a plan ends.
+          No. Credits never expire, even after a plan ends.
         </Question>
         <Question id="faq-failed-runs" asks="What happens when a run fails?">
-          Half of its price comes back automatically, rounded in your favour, and all of it when no
-          model answered.{' '}
+          Half its price is returned automatically, rounded in your favor, or all of it if no model
+          answered.{' '}
           <Link to="/terms" hash="failed-runs" className="link">
-            The rule in full
+            Read the full rule
           </Link>
         </Question>
         <Question id="faq-undecided" asks="Do I pay for a run that does not decide?">
           A result that says “No majority” or “cannot be decided” is a result and is charged; the
           included refinement is there to add the missing fact.
         </Question>
-        <Question id="faq-refunds" asks="Can I get my money back?">
-          Yes: unused credits of a purchase, for {paymentLimits.refundDays} days from it, at their
-          share of the price. Each purchase on the{' '}
+        <Question id="faq-refinements" asks="What does a refinement cost?">
+          {refinementPriceWords()}
+        </Question>
+        <Question id="faq-refunds" asks="Can I get a refund?">
+          Yes. You can refund a purchase's unused credits for {paymentLimits.refundDays} days, at
+          their share of the price. The{' '}
           <Link to="/credits" className="link">
             credits page
           </Link>{' '}
-          says how much that is and has the button for it. Giving back the credits of a plan’s
-          current month ends the plan. Bonus credits cost nothing and are not paid out.
+          shows the amount for each purchase and lets you ask for it. Refunding a plan's current
+          month ends the plan. Bonus credits were free, so they can't be refunded.
         </Question>
         <Question id="faq-plan" asks="How does a monthly plan work?">
-          It adds its credits with every monthly payment and renews until you cancel, which you can
-          at any time on the{' '}
+          It adds credits with each monthly payment and renews until you cancel. Cancel anytime on
+          the{' '}
           <Link to="/credits/plan" className="link">
             plan page
           </Link>
-          . Cancelled, it lasts to the end of the month that is paid. A change to the other plan
-          takes effect when it renews.
+          , and it runs to the end of the month you've paid for. If you switch plans, the change
+          takes effect at renewal.
         </Question>
         <Question id="faq-limit" asks="What does the monthly limit block?">
-          Only runs that bonus credits would pay for. What you bought is never blocked. A plan has a
-          higher limit.
+          Only runs paid with bonus credits. Runs paid with credits you bought are never blocked.
+          Plans raise the limit.
         </Question>
         <Question id="faq-taxes" asks="Are taxes included?">
           Prices are in US dollars, without tax. If this site adds tax, the payment page shows it

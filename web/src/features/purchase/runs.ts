@@ -1,5 +1,6 @@
 import type { Package } from '#services/payments/contract.ts';
-import { credits, creditsInWords, price } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { price } from '#web/ui/text/figures.ts';
 
 export type RunPrice = {
   readonly id: string;

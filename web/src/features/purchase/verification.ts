@@ -2,7 +2,7 @@ import type { Balance } from '#services/credits/contract.ts';
 import type { CheckoutState } from '#services/payments/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 
 /** The words of the page after a payment. Each says whether money may have moved. */
 

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
-import { challengeTypes, optimizationLimits } from '#services/optimizations/contract.ts';
+import { ChallengeType } from '#services/optimizations/contract/summary.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { type Recipe, recipeLimits, RecipeRequest } from '#services/recipes/contract.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
 import { useForm } from '#web/ui/form/form.ts';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import type { CategoryWords, StrategyPrices } from './words.ts';
 
@@ -72,7 +73,7 @@ export function RecipeEditor({
           defaultValue={initial.category}
           error={errorOf('category')}
         >
-          {challengeTypes.map((type) => (
+          {ChallengeType.options.map((type) => (
             <option key={type} value={type}>
               {words[type]}
             </option>

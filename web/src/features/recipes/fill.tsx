@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { filledChallenge, placeholdersOf, type Recipe } from '#services/recipes/contract.ts';
 import { Card } from '#web/ui/card.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';

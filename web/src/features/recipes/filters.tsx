@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { challengeTypes } from '#services/optimizations/contract.ts';
+import { ChallengeType } from '#services/optimizations/contract/summary.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { SelectField, TextField } from '#web/ui/form/field.tsx';
@@ -61,11 +61,11 @@ export function Filters({
             name="category"
             value={filter.category ?? ''}
             onChange={({ currentTarget: { value } }) =>
-              onChange({ category: challengeTypes.find((type) => type === value) })
+              onChange({ category: ChallengeType.options.find((type) => type === value) })
             }
           >
             <option value="">All categories</option>
-            {challengeTypes.map((type) => (
+            {ChallengeType.options.map((type) => (
               <option key={type} value={type}>
                 {words[type]}
               </option>

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import type { ChallengeType } from '#services/optimizations/contract.ts';
+import type { ChallengeType } from '#services/optimizations/contract/summary.ts';
 import {
   Recipe,
   type RecipeChange,

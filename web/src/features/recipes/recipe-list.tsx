@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Recipe } from '#services/recipes/contract.ts';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
 
 /** Recipes as cards, each with the price of its suggested strategy. */

@@ -1,21 +1,26 @@
 import { type ReactNode, useMemo, useState } from 'react';
-import type { Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { RunResult } from '#services/optimizations/contract/result.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import {
-  flawsTitle,
   optionsTitle,
   stepsTitle,
   tieBreakOption,
   tieBreakTitle,
-} from '#services/optimizations/reading/result-words.ts';
-import { changingClaims, wouldChangeTitle } from '#services/optimizations/refinement/words.ts';
+} from '#services/optimizations/reading/words/result.ts';
+import {
+  changingClaims,
+  flawsTitle,
+  wouldChangeTitle,
+} from '#services/optimizations/reading/words/doubts.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
 import { Chain } from '#web/run/refinement/chain.tsx';
 import { type About, Composer } from '#web/run/refinement/composer.tsx';
 import { useTicked } from '#web/run/ticks.ts';
 import { Markdown } from '#web/ui/text/markdown.tsx';
 import { Cites } from './cites.tsx';
-import { type Entry, WithContents } from './contents.tsx';
+import { entry, WithContents } from './contents.tsx';
 import { Outcome, TieBreak } from './decision.tsx';
 import { Degraded } from './degraded.tsx';
 import { doubtsOf } from './doubts.tsx';
@@ -44,83 +49,64 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
         <>
           <Degraded run={run} />
           <WhatChanged run={run} />
-          <Outcome run={run} result={result} onRefine={() => setAbout({ claimId: null })} />
+          <Outcome
+            run={run}
+            result={result}
+            onRefine={() => setAbout({ claimId: null })}
+            onMissing={isRefinable ? (missing) => setAbout({ claimId: null, missing }) : null}
+          />
           <Composer runId={run.id} about={about} onClose={() => setAbout(null)} />
         </>
       }
       entries={[
-        ...choiceOf(run, result),
-        ...(result.flaws.length === 0
-          ? []
-          : [
-              {
-                id: 'mistakes',
-                title: flawsTitle,
-                body: <Flaws run={run} flaws={result.flaws} />,
-              },
-            ]),
-        ...(result.next_steps.length === 0
-          ? []
-          : [
-              {
-                id: 'next-steps',
-                title: stepsTitle(result),
-                body: <NextSteps run={run} steps={result.next_steps} />,
-              },
-            ]),
-        ...(changingClaims(run.council).length === 0
-          ? []
-          : [
-              {
-                id: 'would-change',
-                title: wouldChangeTitle,
-                body: (
-                  <WouldChange
-                    run={run}
-                    onDifferent={isRefinable ? (claimId) => setAbout({ claimId }) : null}
-                  />
-                ),
-              },
-            ]),
-        ...(result.sections.length === 0
-          ? []
-          : [{ id: 'reasons', title: 'Reasons', body: <Reasons result={result} /> }]),
+        ...entry(
+          'options',
+          optionsTitle,
+          <Options result={result} run={run} />,
+          result.options.length > 0,
+        ),
+        ...entry(
+          'today',
+          tieBreakTitle,
+          <TieBreak run={run} result={result} />,
+          tieBreakOption(result) !== null,
+        ),
+        ...entry(
+          'mistakes',
+          flawsTitle,
+          <Flaws run={run} flaws={result.flaws} />,
+          result.flaws.length > 0,
+        ),
+        ...entry(
+          'next-steps',
+          stepsTitle(result),
+          <NextSteps run={run} steps={result.next_steps} />,
+          result.next_steps.length > 0,
+        ),
+        ...entry(
+          'would-change',
+          wouldChangeTitle,
+          <WouldChange
+            run={run}
+            onDifferent={isRefinable ? (claimId) => setAbout({ claimId }) : null}
+          />,
+          changingClaims(run.council).length > 0,
+        ),
+        ...entry(
+          'reasons',
+          'Reasons',
+          <Reasons result={result} view={run.council} />,
+          result.sections.length > 0,
+        ),
         ...(run.evolution.bias === null ? [] : doubtsOf(run, result, run.evolution.bias)),
-        ...(run.refinements.length === 0
-          ? []
-          : [{ id: 'refinements', title: 'Refinements', body: <Chain run={run} /> }]),
-        { id: 'reached', title: 'How this was reached', body: <Reached run={run} /> },
+        ...entry('refinements', 'Refinements', <Chain run={run} />, run.refinements.length > 0),
+        ...entry('reached', 'How this was reached', <Reached run={run} />),
       ]}
     />
   );
 }
 
-/** What to choose from where no option was chosen. */
-function choiceOf(run: Optimization, result: RunResult): Entry[] {
-  const tieBreak = tieBreakOption(result);
-  return [
-    ...(result.options.length === 0
-      ? []
-      : [
-          {
-            id: 'options',
-            title: optionsTitle,
-            body: <Options options={result.options} run={run} />,
-          },
-        ]),
-    ...(tieBreak === null
-      ? []
-      : [
-          {
-            id: 'today',
-            title: tieBreakTitle,
-            body: <TieBreak result={result} option={tieBreak} />,
-          },
-        ]),
-  ];
-}
-
-function Reasons({ result }: { result: RunResult }): ReactNode {
+function Reasons({ result, view }: { result: RunResult; view: RunView }): ReactNode {
   return (
     <div className="space-y-6">
       {result.sections.map((section) => (
@@ -129,7 +115,7 @@ function Reasons({ result }: { result: RunResult }): ReactNode {
           {section.blocks.map((block) => (
             <div key={block.text}>
               <Markdown text={block.text} />
-              <Cites ids={block.claim_ids} />
+              <Cites ids={block.claim_ids} view={view} />
             </div>
           ))}
         </section>

@@ -4,6 +4,11 @@ import { Section } from './section.tsx';
 /** A part of the page as its list of contents names it. */
 export type Entry = { readonly id: string; readonly title: string; readonly body: ReactNode };
 
+/** One part of the page as a list; empty where it has nothing to say. */
+export function entry(id: string, title: string, body: ReactNode, isShown = true): Entry[] {
+  return isShown ? [{ id, title, body }] : [];
+}
+
 /** The parts below each other; beside them, where a screen is wide enough, the list of them. */
 export function WithContents({
   top,

@@ -1,19 +1,29 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { BiasAnalysis, Optimization, RunResult } from '#services/optimizations/contract.ts';
+import type { BiasAnalysis, RunResult } from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import {
-  unwrittenWords,
+  computedSentences,
   headingWords,
+  indicatorsTitle,
   isAdvice,
   missingTitle,
+  outcomeSentences,
+  saysMore,
+  tieBreakNote,
+  tieBreakOption,
+  winnerWords,
+} from '#services/optimizations/reading/words/result.ts';
+import {
+  headObjection,
   objectionTitle,
   objectionWords,
-  tieBreakNote,
-  verifiedWords,
-  voteWords,
-  winnerWords,
-} from '#services/optimizations/reading/result-words.ts';
-import { orderingWords } from '#web/run/words.ts';
+} from '#services/optimizations/reading/words/doubts.ts';
+import { comparisonsTitle } from '#services/optimizations/reading/words/order.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { comparisonsAnchor, Order } from '#web/features/result/behind/order.tsx';
+import { Indicators } from '#web/run/indicators.tsx';
+import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Tools } from './tools.tsx';
 
@@ -22,17 +32,15 @@ export function Outcome({
   run,
   result,
   onRefine,
+  onMissing,
 }: {
   run: Optimization;
   result: RunResult;
   onRefine: () => void;
+  /** Null while the result cannot be refined. */
+  onMissing: ((fact: string) => void) | null;
 }): ReactNode {
   const { bias } = run.evolution;
-  const sentences = [
-    voteWords(run.council, result),
-    unwrittenWords(run, result),
-    verifiedWords(run, result),
-  ].filter((sentence) => sentence !== null);
   return (
     <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
       <section aria-labelledby="outcome" className="space-y-3">
@@ -40,19 +48,19 @@ export function Outcome({
           {headingWords(result)}
         </h2>
         {isAdvice(result) ? <Sentence text={result.decision} /> : null}
-        {sentences.map((sentence) => (
+        {outcomeSentences(run, result).map((sentence) => (
           <p key={sentence} className="max-w-prose text-ink-2">
             {sentence}
           </p>
         ))}
-        <Missing facts={result.missing_facts} />
-        {result.heading === 'undecidable' && result.decision !== result.decision_option ? (
+        <Missing facts={result.missing_facts} onAdd={onMissing} />
+        {saysMore(result) ? (
           <p className="max-w-prose text-lg font-medium">{result.decision}</p>
         ) : null}
-        {result.heading === 'no_majority' ? null : <Objection run={run} result={result} />}
+        <Objection run={run} result={result} />
         <Tools run={run} onRefine={onRefine} />
       </section>
-      {bias === null ? null : <Agreement bias={bias} winner={winnerWords(run.council)} />}
+      {bias === null ? null : <Agreement bias={bias} view={run.council} />}
     </div>
   );
 }
@@ -61,64 +69,93 @@ function Sentence({ text }: { text: string }): ReactNode {
   return <p className="max-w-prose font-serif text-3xl">{text}</p>;
 }
 
-/** The option that the order of the answers would take, named as what it is. */
-export function TieBreak({ result, option }: { result: RunResult; option: string }): ReactNode {
+/** The option to take where none is recommended, named as what it is. */
+export function TieBreak({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+  const option = tieBreakOption(result);
   return (
     <div className="space-y-3">
       <Sentence text={result.decision} />
-      <p className="max-w-prose text-ink-2">The option: {option}</p>
-      <p className="max-w-prose text-ink-2">{tieBreakNote}</p>
+      {option === result.decision ? null : (
+        <p className="max-w-prose text-ink-2">The option: {option}</p>
+      )}
+      <p className="max-w-prose text-ink-2">{tieBreakNote(run.council, result)}</p>
     </div>
   );
 }
 
-function Missing({ facts }: { facts: readonly string[] }): ReactNode {
+function Missing({
+  facts,
+  onAdd,
+}: {
+  facts: readonly string[];
+  onAdd: ((fact: string) => void) | null;
+}): ReactNode {
   if (facts.length === 0) return null;
   return (
     <div className="space-y-1">
       <h3 className="text-lg font-semibold">{missingTitle}</h3>
-      <ul className="max-w-prose list-disc space-y-1 ps-5 marker:text-ink-3">
+      <ul className="max-w-prose divide-y divide-line border-y border-line">
         {facts.map((fact) => (
-          <li key={fact}>{fact}</li>
+          <li
+            key={fact}
+            className="flex flex-col gap-2 py-3 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
+          >
+            <span className="min-w-0 break-words">{fact}</span>
+            {onAdd === null ? null : (
+              <Button className="shrink-0 print:hidden" onClick={() => onAdd(fact)}>
+                Add this fact<span className="sr-only">: {fact}</span>
+              </Button>
+            )}
+          </li>
         ))}
       </ul>
     </div>
   );
 }
 
-function Objection({
-  run,
-  result: { objection },
-}: {
-  run: Optimization;
-  result: RunResult;
-}): ReactNode {
+function Objection({ run, result }: { run: Optimization; result: RunResult }): ReactNode {
+  const objection = headObjection(result);
   if (objection === null) return null;
   return (
     <p className="max-w-prose border-s-2 border-line-strong ps-3">
-      <span className="font-semibold">{objectionTitle(run.models, objection)}:</span>{' '}
+      <span className="font-semibold">
+        {objectionTitle(run.models, result.heading, objection)}:
+      </span>{' '}
       {objectionWords(run.council, objection)}
     </p>
   );
 }
 
-function Agreement({ bias, winner }: { bias: BiasAnalysis; winner: string | null }): ReactNode {
+function Agreement({ bias, view }: { bias: BiasAnalysis; view: RunView }): ReactNode {
+  const { agreement_score: score, agreement_note: note } = bias;
   return (
     <section aria-labelledby="agreement" className="space-y-3">
       <h2 id="agreement" className="text-center text-xl text-ink-2">
         Agreement
       </h2>
-      <Ring
-        score={bias.agreement_score}
-        {...(bias.agreement_note === null ? {} : { note: bias.agreement_note })}
-      />
-      <p className="text-center text-sm text-ink-2">{winner}</p>
-      <p className="text-center text-sm text-ink-2">{orderingWords(bias)}</p>
-      <p className="text-center text-sm">
-        <Link to="/method" className="link">
-          How this is computed
-        </Link>
-      </p>
+      <Ring score={score} {...(score === null && note !== null ? { note } : {})} />
+      <p className="text-center text-sm text-ink-2">{winnerWords(view)}</p>
+      <details className="text-sm text-ink-2">
+        <summary className="min-h-6 cursor-pointer text-center">How this is computed</summary>
+        <div className="space-y-2 pt-2">
+          {computedSentences(bias).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+          <Order view={view} />
+          <p>
+            <a href={`#${comparisonsAnchor}`} className="link">
+              {comparisonsTitle}
+            </a>
+          </p>
+          <h3 className="font-medium text-ink">{indicatorsTitle}</h3>
+          <Indicators indicators={bias.indicators} />
+          <p>
+            <Link to="/method" className="link">
+              Every figure, and how to redo it
+            </Link>
+          </p>
+        </div>
+      </details>
     </section>
   );
 }

@@ -1,16 +1,12 @@
 import type { ReactNode } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
-import { degradedWords } from '#services/optimizations/reading/degraded.ts';
+import { type DegradedRun, degradedWords } from '#services/optimizations/reading/degraded.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
 /** Above the decision of a run in which a model did not answer. */
-export function Degraded({
-  run: { degraded, credits },
-}: {
-  run: Pick<Optimization, 'degraded' | 'credits'>;
-}): ReactNode {
-  if (degraded === null) return null;
-  const { title, sentences } = degradedWords(degraded, credits);
+export function Degraded({ run }: { run: DegradedRun }): ReactNode {
+  const words = degradedWords(run);
+  if (words === null) return null;
+  const { title, sentences } = words;
   return (
     <Notice tone="warn" title={title}>
       {sentences.map((sentence) => (

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
-import type { NextStep, Optimization } from '#services/optimizations/contract.ts';
-import { stepFacts } from '#services/optimizations/reading/result-words.ts';
+import type { NextStep } from '#services/optimizations/contract/result.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { stepFacts } from '#services/optimizations/reading/words/result.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import { doneWords, useTick } from '#web/run/ticks.ts';
 import { classNames } from '#web/ui/class-names.ts';
 import { FieldError } from '#web/ui/form/field.tsx';
@@ -26,6 +28,7 @@ export function NextSteps({
             key={index}
             number={index + 1}
             step={step}
+            view={run.council}
             endedAt={run.ended_at}
             error={failure?.step === index ? failure.sentence : null}
             onTick={(isDone) => tick(index, isDone)}
@@ -39,12 +42,14 @@ export function NextSteps({
 function Step({
   number,
   step,
+  view,
   endedAt,
   error,
   onTick,
 }: {
   number: number;
   step: NextStep;
+  view: RunView;
   endedAt: string | null;
   error: string | null;
   onTick: (done: boolean) => void;
@@ -74,7 +79,7 @@ function Step({
             </div>
           ))}
         </dl>
-        <Cites ids={step.claim_ids} />
+        <Cites ids={step.claim_ids} view={view} />
         {error === null ? null : <FieldError id={errorId}>{error}</FieldError>}
       </div>
     </li>

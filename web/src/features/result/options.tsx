@@ -1,13 +1,14 @@
 import type { ReactNode } from 'react';
-import type { Optimization, OptionSide } from '#services/optimizations/contract.ts';
-import { optionFacts } from '#services/optimizations/reading/result-words.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { RunResult } from '#services/optimizations/contract/result.ts';
+import { optionFacts } from '#services/optimizations/reading/words/result.ts';
 
 /** The options that no majority decided between: beside each other, on a phone below each other. */
 export function Options({
-  options,
+  result: { options, flaws },
   run,
 }: {
-  options: readonly OptionSide[];
+  result: RunResult;
   run: Optimization;
 }): ReactNode {
   return (
@@ -19,7 +20,7 @@ export function Options({
         >
           <h3 className="text-lg font-semibold">{option.text}</h3>
           <dl className="space-y-3">
-            {optionFacts(run.council, option).map(({ title, text }) => (
+            {optionFacts(run.council, option, flaws).map(({ title, text }) => (
               <div key={title}>
                 <dt className="text-sm text-ink-3">{title}</dt>
                 <dd>{text}</dd>

@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';

@@ -1,15 +1,18 @@
+import { Link } from '@tanstack/react-router';
+import { listed } from '#services/models/seating/words.ts';
 import { type ReactNode, useRef, useState } from 'react';
-import { Optimization } from '#services/optimizations/contract.ts';
+import { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { ApiProblem, write } from '#web/api/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
-import { moneyWords } from '#web/run/money.ts';
+import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import { RefineAgain } from '#web/run/refinement/note.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 
@@ -62,7 +65,7 @@ export function Pending({ runId }: { runId: string }): ReactNode {
   return (
     <Card className="space-y-4">
       <p>
-        This run has not been started. Nothing was charged
+        This run hasn't started. Nothing was charged
         {price === 0 ? ', and it is included.' : `; it costs ${creditsInWords(price)}.`}
       </p>
       {failure === null ? null : <StartFailure error={failure} />}
@@ -96,7 +99,7 @@ function StartFailure({ error }: { error: unknown }): ReactNode {
       tone={isShort ? 'warn' : 'bad'}
       title={
         isOwing
-          ? 'Credits Owed'
+          ? 'Credits owed'
           : isShort
             ? 'Insufficient Credits'
             : 'Failed to start optimization. Please try again.'
@@ -125,7 +128,13 @@ export function Failed({ runId }: { runId: string }): ReactNode {
       actions={<Again runId={runId} refined={end.refined} label="Retry" />}
     >
       {end.because === null ? null : <p>{end.because}</p>}
-      <p>{end.money}</p>
+      {end.reasons === '' ? null : <p>{end.reasons}</p>}
+      <p>
+        {end.money}{' '}
+        <Link to="/terms" hash="failed-runs" className="link">
+          Read the full rule
+        </Link>
+      </p>
     </Notice>
   );
 }
@@ -144,8 +153,13 @@ export function Cancelled({ runId }: { runId: string }): ReactNode {
 }
 
 function endOf({ view }: RunState) {
-  const { ended_because: because, credits } = describeRun(view, 0);
-  return { because, money: moneyWords(credits), refined: view.refines?.previous ?? null };
+  const { ended_because: because, credits, models } = describeRun(view, 0);
+  const reasons = [...Map.groupBy(models, ({ reason }) => reason)]
+    .flatMap(([reason, seats]) => (reason === null ? [] : [{ reason, seats }]))
+    .map(({ reason, seats }) => `${reason}: ${listed(seats.map(({ name }) => name))}.`)
+    .join(' ');
+  const refined = view.refines?.previous ?? null;
+  return { because, reasons, money: moneyWords(credits), refined };
 }
 
 /** A refinement is asked for again from the result that it started from. */

@@ -1,12 +1,30 @@
 import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer, RefreshCw } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
-import { runMarkdown } from '#services/optimizations/reading/markdown.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 
 export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => void }): ReactNode {
+  return (
+    <div className="flex flex-wrap gap-2 pt-4 print:hidden">
+      <Refine run={run} onRefine={onRefine} />
+      <Files run={run} />
+      <LinkButton to="/optimization" search={{ from: run.id }}>
+        <CopyPlus size={16} aria-hidden="true" />
+        Duplicate
+      </LinkButton>
+      <LinkButton to="/recipes/new" search={{ run: run.id }}>
+        <BookmarkPlus size={16} aria-hidden="true" />
+        Save as recipe
+      </LinkButton>
+    </div>
+  );
+}
+
+/** The run to take along. */
+export function Files({ run }: { run: Optimization }): ReactNode {
   const [copied, setCopied] = useState<'yes' | 'no' | null>(null);
   const copy = async (): Promise<void> => {
     try {
@@ -20,8 +38,7 @@ export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => vo
     }
   };
   return (
-    <div className="flex flex-wrap gap-2 pt-4 print:hidden">
-      <Refine run={run} onRefine={onRefine} />
+    <>
       <Button onClick={() => void copy()}>
         <Copy size={16} aria-hidden="true" />
         {copied === 'yes' ? 'Copied' : 'Copy as Markdown'}
@@ -40,20 +57,12 @@ export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => vo
         <Printer size={16} aria-hidden="true" />
         Print
       </Button>
-      <LinkButton to="/optimization" search={{ from: run.id }}>
-        <CopyPlus size={16} aria-hidden="true" />
-        Duplicate
-      </LinkButton>
-      <LinkButton to="/recipes/new" search={{ run: run.id }}>
-        <BookmarkPlus size={16} aria-hidden="true" />
-        Save as recipe
-      </LinkButton>
       {copied === 'no' ? (
         <p className="self-center text-sm text-bad">
           The browser did not allow copying. Download the Markdown instead.
         </p>
       ) : null}
-    </div>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { overallProgress } from '#services/optimizations/reading/describe.ts';
 import { useRun, useRunPart } from '#web/live/live.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';

@@ -3,9 +3,8 @@ import {
   optimizationLimits,
   type RunSort,
   runSorts,
-  RunStatus,
-  StrategyId,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/requests.ts';
+import { RunStatus, StrategyId } from '#services/optimizations/contract/summary.ts';
 import { strategyName } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { SelectField, TextField } from '#web/ui/form/field.tsx';

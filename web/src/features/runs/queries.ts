@@ -1,15 +1,16 @@
 import { queryOptions } from '@tanstack/react-query';
 import {
   DeletedReply,
-  ListedRun,
-  Optimization,
   optimizationLimits,
-  type OptimizationSummary,
-  type RefineRequest,
   type RenameRequest,
   type RunSort,
+} from '#services/optimizations/contract/requests.ts';
+import { ListedRun, Optimization } from '#services/optimizations/contract/run.ts';
+import {
+  type OptimizationSummary,
   type RunStatus,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/summary.ts';
+import { type RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { read, readPage, write } from '#web/api/api.ts';
 
 /** Every page of the list of runs is cached below this key. */

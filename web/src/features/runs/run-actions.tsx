@@ -1,11 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useId, useState } from 'react';
-import {
-  optimizationLimits,
-  type OptimizationSummary,
-  RenameRequest,
-} from '#services/optimizations/contract.ts';
+import { optimizationLimits, RenameRequest } from '#services/optimizations/contract/requests.ts';
+import { type OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';

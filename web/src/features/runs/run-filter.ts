@@ -2,9 +2,8 @@ import {
   optimizationLimits,
   type RunSort,
   runSorts,
-  RunStatus,
-  StrategyId,
-} from '#services/optimizations/contract.ts';
+} from '#services/optimizations/contract/requests.ts';
+import { RunStatus, StrategyId } from '#services/optimizations/contract/summary.ts';
 import type { InferOutput } from 'valibot';
 import type { RunChoice } from './queries.ts';
 

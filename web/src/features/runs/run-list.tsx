@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { ListedRun } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { rowId } from '#web/run/undo.ts';
 import { strategyName } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
@@ -11,9 +11,9 @@ import {
   agreementWords,
   refinementsWords,
   runCredits,
+  runningId,
   runStatusTones,
   runStatusWords,
-  voteShareWords,
 } from './words.ts';
 
 /** Runs, one row each, with a link to the chamber while running, then to the result. */
@@ -36,9 +36,9 @@ export function RunList({
 
 function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): ReactNode {
   const facts = [
-    strategyName(run.strategy),
+    run.outcome,
     agreementWords(run.agreement_score),
-    voteShareWords(run.confidence_score),
+    strategyName(run.strategy),
     runCredits(run),
     refinementsWords(run.refinements),
   ];
@@ -62,20 +62,24 @@ function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): React
   );
 }
 
-function WayOn({ run: { id, status, title } }: { run: ListedRun }): ReactNode {
+function WayOn({ run }: { run: ListedRun }): ReactNode {
+  const { id, status, title } = run;
   const about = <span className="sr-only">: {title}</span>;
-  if (status === 'processing') {
-    return (
-      <LinkButton to="/evolution-chamber" search={{ id }} className="shrink-0">
-        View Progress{about}
-      </LinkButton>
-    );
-  }
+  const running = runningId(run);
   return (
-    <LinkButton to="/optimizations/$id" params={{ id }} className="shrink-0">
-      {status === 'completed' ? 'View Results' : 'View Details'}
-      {about}
-    </LinkButton>
+    <div className="flex shrink-0 flex-wrap gap-2">
+      {running === null ? null : (
+        <LinkButton to="/evolution-chamber" search={{ id: running }} className="grow">
+          View Progress{about}
+        </LinkButton>
+      )}
+      {status === 'processing' ? null : (
+        <LinkButton to="/optimizations/$id" params={{ id }} className="grow">
+          {status === 'completed' ? 'View Results' : 'View Details'}
+          {about}
+        </LinkButton>
+      )}
+    </div>
   );
 }
 

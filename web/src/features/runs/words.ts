@@ -1,5 +1,6 @@
-import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract.ts';
-import { creditsInWords, percent } from '#web/ui/text/figures.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
+import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
@@ -33,15 +34,19 @@ export function runCredits({ status, credits }: Pick<OptimizationSummary, 'statu
     : creditsInWords(credits.charged);
 }
 
+/** The run to watch: the listed one, or its refinement in progress; null when neither runs. */
+export function runningId({
+  id,
+  status,
+  running_refinement_id: refinement,
+}: Pick<ListedRun, 'id' | 'status' | 'running_refinement_id'>): string | null {
+  return status === 'processing' ? id : refinement;
+}
+
 /** "2 refinements"; null without any. */
 export function refinementsWords(count: number): string | null {
   if (count === 0) return null;
   return count === 1 ? '1 refinement' : `${count} refinements`;
-}
-
-/** "71% of the vote": for the option that most models chose; null before the vote. */
-export function voteShareWords(share: number | null): string | null {
-  return share === null ? null : `${percent(share * 100)} of the vote`;
 }
 
 /** "Agreement 82, strong"; null without a score. */

@@ -49,7 +49,7 @@ function CreditsPage(): ReactNode {
         <ErrorState
           title={failure}
           detail={problemSentence(balance.error)}
-          safe="Your credits are safe; they only could not be read."
+          safe="Your credits are safe. We just couldn't load them."
           onRetry={() => {
             for (const block of blocks) void block.refetch();
           }}
@@ -107,7 +107,7 @@ function PurchasesBlock(): ReactNode {
           loadingMore={purchases.isFetchingNextPage}
           moreFailed={
             purchases.isFetchNextPageError
-              ? `Older purchases could not be loaded. ${problemSentence(purchases.error)}`
+              ? `We couldn't load older purchases. ${problemSentence(purchases.error)}`
               : null
           }
         />

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 import * as v from 'valibot';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
 import { stockWords } from '#web/features/credits/tier.ts';
 import { ConfirmedBanner } from '#web/features/dashboard/confirmed-banner.tsx';
@@ -16,11 +17,13 @@ import { PastDue } from '#web/features/plan/past-due.tsx';
 import { accountQuery } from '#web/features/profile/queries.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
 import { RunList } from '#web/features/runs/run-list.tsx';
+import { runningId } from '#web/features/runs/words.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { credits, creditsInWords, percent } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
@@ -72,8 +75,7 @@ function Overview(): ReactNode {
   const profile = useQuery(accountQuery);
   const runs = useQuery({
     ...runsQuery(),
-    refetchInterval: ({ state }) =>
-      (state.data?.data.filter(isActive).length ?? 0) > 1 ? askEveryMs : false,
+    refetchInterval: ({ state }) => (runningOf(state.data?.data).length > 1 ? askEveryMs : false),
   });
   const answers = [balance, analytics, stats, usage, runs];
   if (answers.every(({ data, error }) => data === undefined && error !== null)) {
@@ -92,7 +94,7 @@ function Overview(): ReactNode {
   // The session also knows the plan, as of when it was read.
   const user = profile.data ?? ('user' in session ? session.user : null);
   const total = runs.data?.pagination.total;
-  const active = runs.data?.data.filter(isActive) ?? [];
+  const active = runningOf(runs.data?.data);
   return (
     <>
       {active.map((run) => (
@@ -216,6 +218,12 @@ function Overview(): ReactNode {
   );
 }
 
-function isActive({ status }: { status: string }): boolean {
-  return status === 'processing';
+/** What a strip shows of each run in progress; how far a refinement is, the list does not say. */
+function runningOf(runs: readonly ListedRun[] = []) {
+  return runs.flatMap((run) => {
+    const id = runningId(run);
+    return id === null
+      ? []
+      : [{ id, title: run.title, progress: id === run.id ? run.progress : 0 }];
+  });
 }

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import * as v from 'valibot';
-import type { ListedRun } from '#services/optimizations/contract.ts';
+import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import type { Page } from '#web/api/api.ts';
 import { FilterForm } from '#web/features/runs/filter-form.tsx';
 import { deleteRun, runsKey, runsQuery } from '#web/features/runs/queries.ts';

@@ -5,9 +5,10 @@ import * as v from 'valibot';
 import { Chamber } from '#web/features/chamber/chamber.tsx';
 import { useSession } from '#web/features/identity/sessions/session.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
+import { runningId } from '#web/features/runs/words.ts';
 import { NoSuchRun } from '#web/run/no-such-run.tsx';
 import { PagePending } from '#web/app/page-pending.tsx';
-import { creditsInWords } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 
 export const Route = createFileRoute('/_signed-in/evolution-chamber')({
@@ -31,11 +32,13 @@ function WatchedRun({ id }: { id: string }): ReactNode {
       userId={session.user.id}
       missing={<NoSuchRun />}
       onCancelled={(returned) => {
-        showToast('success', 'Run cancelled', {
+        showToast('success', 'Run canceled', {
           message:
-            returned === 0 ? 'Nothing was charged.' : `${creditsInWords(returned)} came back.`,
+            returned === 0
+              ? "You weren't charged."
+              : `${creditsInWords(returned)} returned to your balance.`,
         });
-        void navigate({ to: '/dashboard' });
+        void navigate({ to: '/optimizations/$id', params: { id } });
       }}
     />
   );
@@ -45,11 +48,11 @@ function WatchedRun({ id }: { id: string }): ReactNode {
 function ActiveRun(): ReactNode {
   const navigate = useNavigate();
   const { data, isPending } = useQuery({ ...runsQuery(), staleTime: 0 });
-  const active = data?.data.find((run) => run.status === 'processing');
+  const active = data?.data.map(runningId).find((id) => id !== null);
   useEffect(() => {
     if (isPending) return;
     void (active
-      ? navigate({ to: '/evolution-chamber', search: { id: active.id }, replace: true })
+      ? navigate({ to: '/evolution-chamber', search: { id: active }, replace: true })
       : navigate({ to: '/optimization', replace: true }));
   }, [isPending, active, navigate]);
   return isPending || active ? (

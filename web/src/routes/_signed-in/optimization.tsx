@@ -52,8 +52,8 @@ function OptimizationPage(): ReactNode {
       <div className="max-w-prose space-y-3">
         <h1 className="text-4xl">Business Optimization</h1>
         <p className="text-ink-2">
-          Put one business question to seven or more models. They answer apart, review each other
-          blindly, and one recommendation says where they agree and where not.
+          Ask seven or more models one business question. They answer independently and review each
+          other blind. You get one recommendation that shows where they agree and where they don't.
         </p>
       </div>
       {from !== undefined ? (
@@ -83,7 +83,7 @@ function CopiedForm({ userId, from }: { userId: string; from: string }): ReactNo
       <QueryBlock
         answer={run}
         label="Loading the run to ask again"
-        failure="The run to copy could not be loaded"
+        failure="We couldn't load the run you're copying"
         safe="Nothing was started."
         skeleton={<Skeleton className="h-96" />}
       >
@@ -92,7 +92,7 @@ function CopiedForm({ userId, from }: { userId: string; from: string }): ReactNo
         )}
       </QueryBlock>
       {run.isError && run.data === undefined ? (
-        <LinkButton to="/optimization">Begin with an empty form</LinkButton>
+        <LinkButton to="/optimization">Start with an empty form</LinkButton>
       ) : null}
     </>
   );
@@ -106,7 +106,7 @@ function RecipeForm({ userId, recipe: id }: { userId: string; recipe: string }):
       <QueryBlock
         answer={recipe}
         label="Loading the recipe"
-        failure="The recipe could not be loaded"
+        failure="We couldn't load that recipe"
         safe="Nothing was started."
         skeleton={<Skeleton className="h-96" />}
       >
@@ -118,7 +118,7 @@ function RecipeForm({ userId, recipe: id }: { userId: string; recipe: string }):
         )}
       </QueryBlock>
       {recipe.isError && recipe.data === undefined ? (
-        <LinkButton to="/optimization">Begin with an empty form</LinkButton>
+        <LinkButton to="/optimization">Start with an empty form</LinkButton>
       ) : null}
     </>
   );

@@ -100,7 +100,7 @@ function Sections({ user }: { user: User }): ReactNode {
           answer={plan}
           label="Loading your plan"
           failure="Failed to load your plan"
-          safe="Nothing about it has changed."
+          safe="Your plan hasn't changed."
           skeleton={<Skeleton className="h-28" />}
         >
           {(data) => <PlanSummary plan={data} />}

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { createFileRoute, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import * as v from 'valibot';
-import { challengeTypes } from '#services/optimizations/contract.ts';
+import { ChallengeType } from '#services/optimizations/contract/summary.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
 import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
@@ -27,7 +27,7 @@ function RecipesPage(): ReactNode {
   const asked = Route.useSearch();
   const { page = 1 } = asked;
   const tab = asked.tab === 'mine' ? 'mine' : 'all';
-  const category = challengeTypes.find((type) => type === asked.category);
+  const category = ChallengeType.options.find((type) => type === asked.category);
   const search = String(asked.search ?? '')
     .trim()
     .slice(0, recipeLimits.search);

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runCredits, runStatusTones, runStatusWords } from '#web/features/runs/words.ts';
 import { Status } from '#web/ui/feedback/status.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';

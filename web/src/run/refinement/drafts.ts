@@ -1,4 +1,4 @@
-import type { RefineRequest } from '#services/optimizations/contract.ts';
+import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { onSessionEnd } from '#web/features/identity/sessions/session.ts';
 
 /**
@@ -16,7 +16,10 @@ const drafts = new Map<string, Draft>();
 // One user's words must not reach the next.
 onSessionEnd(() => drafts.clear());
 
-/** @param claimId the claim that is different for the user; null for the whole result */
+/**
+ * @param claimId the claim that is different for the user; null for the whole result, `missingPlace`
+ *   for missing facts
+ */
 export function draftOf(runId: string, claimId: string | null): Draft | null {
   return drafts.get(keyOf(runId, claimId)) ?? null;
 }
@@ -30,6 +33,21 @@ export function dropDraft(runId: string, claimId: string | null): void {
 }
 
 const keyOf = (runId: string, claimId: string | null): string => `${runId} ${claimId ?? ''}`;
+
+/** Stands for the claim where a draft is about missing facts. */
+export const missingPlace = 'missing';
+
+/** The draft with a missing fact at its end, to be completed; facts that were added before stay. */
+export function withMissing(draft: Draft | null, fact: string): Draft {
+  const text = draft?.text.trim() ?? '';
+  if (draft !== null && text.includes(fact)) return draft;
+  return { kind: 'fact', text: `${text === '' ? '' : `${text}\n`}${fact} `, sent: null };
+}
+
+/** Whether a missing fact still waits for the user's words. */
+export function isUnanswered({ text }: Draft, fact: string): boolean {
+  return text.trim().endsWith(fact.trim());
+}
 
 /** The request of a draft at the price that was shown. */
 export function requestOf(

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { OptimizationSummary } from '#services/optimizations/contract.ts';
-import { refinementTitle } from '#services/optimizations/refinement/words.ts';
+import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import { refinementTitle } from '#services/optimizations/reading/words/refinement.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 
@@ -23,9 +23,7 @@ export function RefinementNote({
       <p className="flex flex-wrap items-center gap-x-2">
         {refines === null ? null : (
           <>
-            <span className="font-medium">
-              {refinementTitle(refines.number, refinements.length)}
-            </span>
+            <span className="font-medium">{refinementTitle(refines.number)}</span>
             <Dot />
             <Link to="/optimizations/$id" params={{ id: refines.root }} className={link}>
               The first result
@@ -57,11 +55,11 @@ export function RefinementLink({
 }): ReactNode {
   return status === 'processing' ? (
     <Link to="/evolution-chamber" search={{ id }} className={link}>
-      Refinement {number}
+      {refinementTitle(number ?? 1)}
     </Link>
   ) : (
     <Link to="/optimizations/$id" params={{ id }} className={link}>
-      Refinement {number}
+      {refinementTitle(number ?? 1)}
     </Link>
   );
 }

@@ -1,28 +1,15 @@
-import { formatNumber, majorUnits } from '#services/platform/numbers.ts';
+import {
+  formatNumber,
+  majorUnits,
+  roundedParts,
+  unknownFigure,
+} from '#services/platform/numbers.ts';
 
-/** How figures are written. Null means unknown and is never shown as 0. */
-const unknownFigure = '--';
-
-export function credits(amount: number | null, locale?: string): string {
-  if (amount === null) return unknownFigure;
-  return formatNumber(amount, { maximumFractionDigits: 0 }, locale);
-}
-
-/** "14 credits", "1 credit". */
-export function creditsInWords(amount: number | null, locale?: string): string {
-  return `${credits(amount, locale)} ${amount === 1 ? 'credit' : 'credits'}`;
-}
+/** How figures are written. */
 
 /** A signed change: "+50", "−14", "0". */
 export function signedCredits(amount: number, locale?: string): string {
   return formatNumber(amount, { maximumFractionDigits: 0, signDisplay: 'exceptZero' }, locale);
-}
-
-/** Model costs in US dollars to three decimals; "<$0.001" below that. */
-export function modelCost(dollars: number | null, locale?: string): string {
-  if (dollars === null) return unknownFigure;
-  if (dollars > 0 && dollars < 0.001) return `<${dollarAmount(0.001, 3, locale)}`;
-  return dollarAmount(dollars, 3, locale);
 }
 
 /** A price in whole US cents: "$5", "$7.50". */
@@ -61,21 +48,9 @@ export function percent(value: number | null): string {
  */
 export function percentParts(parts: readonly number[], whole: number): number[] {
   if (whole <= 0) return parts.map(() => 0);
-  const exact = parts.map((part) => (part / whole) * 100);
-  const shown = exact.map(Math.floor);
-  const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-  const missing = Math.round((sum(parts) / whole) * 100) - sum(shown);
-  const byRemainder = exact
-    .map((share, index) => ({ index, remainder: share - Math.floor(share) }))
-    .toSorted((left, right) => right.remainder - left.remainder);
-  for (const { index } of byRemainder.slice(0, Math.max(0, missing)))
-    shown[index] = (shown[index] ?? 0) + 1;
-  return shown;
-}
-
-/** Milliseconds below a second, seconds above: "840 ms", "2.4 s". */
-export function latency(milliseconds: number | null): string {
-  if (milliseconds === null) return unknownFigure;
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  return `${(milliseconds / 1000).toFixed(1)} s`;
+  const sum = parts.reduce((all, one) => all + one, 0);
+  return roundedParts(
+    parts.map((part) => (part / whole) * 100),
+    (sum / whole) * 100,
+  );
 }

@@ -4,10 +4,11 @@ import { claimText, opinionOf } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
 import { seatDollars } from '#web/run/marks.ts';
-import { listed } from '#services/optimizations/reading/result-words.ts';
+import { listed } from '#services/models/seating/words.ts';
 
 /** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({
@@ -34,7 +35,7 @@ const rowTitle = (row: Row): ReactNode => <span className="font-medium">{row.tit
 function Comparison({ runId, seats }: { runId: string; seats: readonly string[] }): ReactNode {
   const view = useRunPart(runId, (state) => state.view);
   const columns: Column<Row>[] = [
-    { id: 'what', title: 'What', cell: rowTitle },
+    { id: 'what', title: 'Topic', cell: rowTitle },
     ...seats.map((seat) => ({
       id: seat,
       title: `${seat} ${view.seats.find((one) => one.seat === seat)?.name ?? ''}`,

@@ -1,12 +1,13 @@
 import { memo, type ReactNode } from 'react';
-import type { SeatProgress } from '#services/optimizations/contract.ts';
+import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { classNames } from '#web/ui/class-names.ts';
-import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 import {

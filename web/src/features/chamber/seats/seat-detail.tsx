@@ -8,12 +8,14 @@ import { type AttemptView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { latency, modelCost, percent } from '#web/ui/text/figures.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
+import { percent } from '#web/ui/text/figures.ts';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { Answer } from '#web/run/answer.tsx';
-import { attemptsOf, type Mark, marksOf, seatDollars, tokensOf } from '#web/run/marks.ts';
+import { attemptsOf, type Mark, marksOf, seatDollars } from '#web/run/marks.ts';
+import { tokensOf } from '#services/optimizations/reading/costs.ts';
 import {
   rankWords,
   roleColours,
@@ -79,21 +81,21 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
       </section>
       <Marks
         title="Scores received"
-        none="No review of this answer is in."
+        none="No reviews of this answer yet."
         marks={marks.filter((mark) => mark.answer === code)}
         other={(mark) => mark.reviewer}
         otherTitle="Reviewer"
       />
       <Marks
         title="Scores given"
-        none="Its review is not in."
+        none="It hasn't reviewed the others yet."
         marks={marks.filter((mark) => mark.reviewer === code)}
         other={(mark) => mark.answer}
         otherTitle="Answer"
       />
       {critique === null || critique === '' ? null : (
         <section className="space-y-1">
-          <h3 className="text-lg font-semibold">Its review in words</h3>
+          <h3 className="text-lg font-semibold">Its review, in its own words</h3>
           <p className="max-w-prose">{critique}</p>
         </section>
       )}
@@ -110,7 +112,7 @@ function AnswerOrWords({ state, seat }: { state: RunState; seat: string }): Reac
   const { opinion = null } = state.view.calls[`opinion.${seat}`] ?? {};
   if (opinion) return <Answer view={state.view} seat={seat} heading="h4" />;
   if (live) return <p className="max-w-prose whitespace-pre-wrap">{live.text}</p>;
-  return <p className="text-ink-2">There is no answer of this model yet.</p>;
+  return <p className="text-ink-2">This model hasn't answered yet.</p>;
 }
 
 function Marks({
@@ -140,7 +142,7 @@ function Marks({
             { id: 'other', title: otherTitle, cell: other },
             {
               id: 'mean',
-              title: 'Mean of 1–10',
+              title: 'Average (1 to 10)',
               numeric: true,
               cell: (mark) => mark.mean.toFixed(1),
             },
@@ -162,7 +164,7 @@ function Attempts({ attempts }: { attempts: ReturnType<typeof attemptsOf> }): Re
     <section className="space-y-2">
       <h3 className="text-lg font-semibold">Calls and retries</h3>
       {attempts.length === 0 ? (
-        <p className="text-ink-2">No call was made yet.</p>
+        <p className="text-ink-2">No calls yet.</p>
       ) : (
         <DataTable
           caption="Calls and retries"

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Transaction } from '#services/credits/contract.ts';
-import { credits, signedCredits } from '#web/ui/text/figures.ts';
+import { credits } from '#services/platform/numbers.ts';
+import { signedCredits } from '#web/ui/text/figures.ts';
 import { OutsideLink } from '#web/ui/outside-link.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { LineLink } from './line-link.tsx';

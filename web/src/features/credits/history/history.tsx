@@ -60,7 +60,7 @@ export function TransactionHistory({ filter, onFilter, receiptOf }: Props): Reac
       ) : (
         <>
           <p className="text-sm text-ink-2">
-            A balance counts reserved credits, too, less what is owed.
+            Balances include reserved credits, minus anything you owe.
           </p>
           <Filters filter={filter} onFilter={onFilter} loaded={loaded} />
           {filter.month === undefined ? (
@@ -78,9 +78,7 @@ function NoTransactions(): ReactNode {
   return (
     <div className="space-y-4">
       <p className="font-semibold">No transactions yet</p>
-      <p className="text-ink-2">
-        Every credit that you receive, use or get back will be a line here.
-      </p>
+      <p className="text-ink-2">Every credit you receive, use, or get back will be listed here.</p>
       <LinkButton to="/credits/purchase" tone="primary">
         Purchase Your First Credits
       </LinkButton>
@@ -142,7 +140,7 @@ type PartProps = Pick<Props, 'filter' | 'receiptOf'>;
 function Newest({ filter, receiptOf }: PartProps): ReactNode {
   const whole = useInfiniteQuery(historyQuery);
   const moreFailed = whole.isFetchNextPageError
-    ? `Older transactions could not be loaded. ${problemSentence(whole.error)}`
+    ? `We couldn't load older transactions. ${problemSentence(whole.error)}`
     : null;
   return (
     <QueryBlock
@@ -258,7 +256,7 @@ function Download({
     state === 'cut'
       ? `The file holds the newest ${mostLinesOfFile.toLocaleString()} lines. Statements hold every month.`
       : typeof state === 'object'
-        ? `The file could not be made. ${problemSentence(state.failure)}`
+        ? `We couldn't create the file. ${problemSentence(state.failure)}`
         : null;
   useEffect(() => {
     if (note !== null) announce(note);
@@ -267,7 +265,7 @@ function Download({
     <>
       <Button onClick={() => void download()} busy={state === 'busy'}>
         <FileDown size={16} aria-hidden="true" />
-        {state === 'busy' ? 'Collecting…' : 'Download CSV'}
+        {state === 'busy' ? 'Preparing…' : 'Download CSV'}
       </Button>
       {note === null ? null : (
         <p className={typeof state === 'object' ? 'w-full text-bad' : 'w-full text-ink-2'}>

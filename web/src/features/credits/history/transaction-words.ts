@@ -27,46 +27,46 @@ export function lineWords({
     case 'bonus':
       return { word: 'Bonus', note: null };
     case 'grant':
-      return { word: 'Given to you', note: null };
+      return { word: 'Free credits', note: null };
     case 'run':
       return { word: 'Consumption', note: null };
     case 'service':
-      return { word: 'Consumption by a service', note: null };
+      return { word: 'Used by a connected service', note: null };
     case 'run_return':
-      return { word: 'Refund', note: 'What the run did not earn came back.' };
+      return { word: 'Refund', note: "Returned: the part of the price the run didn't earn." };
     case 'cash_refund':
       return gives
         ? {
-            word: 'Refund of money failed',
-            note: 'The money could not be paid back, so the credits are yours again.',
+            word: 'Refund failed',
+            note: "We couldn't return the money, so the credits are yours again.",
           }
         : {
-            word: 'Refund of money',
-            note: 'Their price goes back to the card that it was paid with.',
+            word: 'Money refunded',
+            note: 'The money is going back to your original payment method.',
           };
     case 'dispute':
       return gives
-        ? { word: 'Dispute ended', note: 'The payment stands, so the credits are yours again.' }
+        ? { word: 'Dispute closed', note: 'The payment stands, so the credits are yours again.' }
         : {
             word: 'Dispute',
-            note: 'Their payment is disputed at the bank. They come back if the payment stands.',
+            note: 'The payment for these credits is disputed. You get them back if the payment stands.',
           };
     case 'inquiry':
       return gives
         ? { word: 'Inquiry ended', note: 'The payment stands, so the credits are yours again.' }
         : {
             word: 'Inquiry',
-            note: 'Your bank asks about their payment, and no money has gone back. They come back if the payment stands.',
+            note: 'Your bank is asking about the payment for these credits. No money has moved. You get them back if the payment stands.',
           };
     case 'debt':
       return gives
-        ? { word: 'Debt cancelled', note: 'The payment behind it stands after all.' }
+        ? { word: 'Debt cleared', note: 'The payment behind it stands after all.' }
         : {
             word: 'Debt',
-            note: 'They had been used already. The next credits you receive settle it first.',
+            note: 'You had already used these credits. The next credits you receive settle this first.',
           };
     case 'correction':
-      return { word: 'Correction', note: 'The operator set something right.' };
+      return { word: 'Correction', note: 'We corrected an entry.' };
   }
 }
 

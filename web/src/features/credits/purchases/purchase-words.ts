@@ -1,7 +1,8 @@
 import type { Purchase, PurchaseStatus, Refund } from '#services/payments/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
-import { creditsInWords, money } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { money } from '#web/ui/text/figures.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
 export const purchaseStatusWords: Readonly<Record<PurchaseStatus, string>> = {
@@ -22,8 +23,8 @@ export const purchaseStatusTones: Readonly<Record<PurchaseStatus, StatusTone>> =
 
 /** Explains a status whose meaning is not obvious. */
 export const purchaseStatusNotes: Readonly<Record<PurchaseStatus, string | null>> = {
-  open: 'If you have paid, it shows here within minutes; if not, it closes automatically within an hour.',
-  processing: 'The credits arrive here automatically once it has. You can leave this page.',
+  open: "If you've paid, it will show here within minutes. If not, it closes on its own within an hour.",
+  processing: 'Your credits will arrive once it does. You can leave this page.',
   paid: null,
   failed: 'Nothing was charged.',
   expired: 'Nothing was charged.',
@@ -36,10 +37,11 @@ export const refusalWords: Readonly<Record<Refusal, string | null>> = {
   not_paid: null,
   pending: null,
   taken_back: null,
-  nothing_left: 'All of its credits are used, reserved, refunded or settled what was owed.',
-  too_old: 'The 30 days in which unused credits can be refunded are over.',
-  debt: 'Your account owes credits. Once they are settled, unused credits can be refunded.',
-  free: 'Nothing was paid for it.',
+  nothing_left:
+    'No credits left to refund: all are used, reserved, refunded, or went toward what you owed.',
+  too_old: 'The 30-day refund window has ended.',
+  debt: 'You owe credits. Once you settle them, you can refund unused credits.',
+  free: 'These credits were free.',
 };
 
 export const refundTones: Readonly<Record<Refund['status'], StatusTone>> = {
@@ -59,16 +61,16 @@ export function refundWords(
   const given = creditsInWords(refund.credits);
   switch (refund.status) {
     case 'pending':
-      return { word: 'Refund pending', note: `${amount} for ${given} is on its way.` };
+      return { word: 'Refund pending', note: `${amount} for ${given} is on its way to you.` };
     case 'done':
       return {
         word: 'Refunded',
-        note: `${amount} for ${given}. Your bank may take some days to show it.`,
+        note: `${amount} for ${given}. It may take your bank a few days to show it.`,
       };
     case 'failed':
       return {
         word: 'Refund failed',
-        note: `${amount} could not be paid back. ${given} ${refund.credits === 1 ? 'is' : 'are'} yours again.`,
+        note: `We couldn't refund ${amount}. ${given} ${refund.credits === 1 ? 'is' : 'are'} back in your balance.`,
       };
   }
 }
@@ -88,7 +90,7 @@ export function refundFailure(error: unknown): RefundFailure {
     return {
       sentence,
       certainty:
-        'It is not known whether the request arrived. Trying again is safe: it is made once.',
+        "We don't know if your request arrived. It's safe to try again: you'll get only one refund.",
       isFinal: false,
     };
   return {

@@ -3,7 +3,8 @@ import type { Purchase, Refund } from '#services/payments/contract.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { day } from '#web/ui/text/day.ts';
-import { credits, creditsInWords, money } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { money } from '#web/ui/text/figures.ts';
 import { OutsideLink } from '#web/ui/outside-link.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
 import {
@@ -50,7 +51,7 @@ export function Purchases({
       </h2>
       {purchases.length === 0 ? (
         <p className="text-ink-2">
-          What you buy will stand here, with its receipt and what of it can be refunded.
+          Your purchases will appear here, with receipts and refund options.
         </p>
       ) : (
         <ul className="divide-y divide-line border-y border-line">
@@ -142,8 +143,8 @@ function PurchaseRow({
         <p className="text-sm">
           <Status tone="warn">
             {purchase.refundable === null
-              ? 'Its payment is in question, disputed or was returned, so its credits were taken back.'
-              : 'A part of its payment was returned, so that part of its credits was taken back.'}
+              ? 'This payment was questioned, disputed, or returned, so we took its credits back.'
+              : 'Part of this payment was returned, so we took back that share of its credits.'}
           </Status>
         </p>
       ) : null}

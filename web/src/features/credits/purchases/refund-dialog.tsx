@@ -5,7 +5,8 @@ import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { day } from '#web/ui/text/day.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { creditsInWords, money } from '#web/ui/text/figures.ts';
+import { creditsInWords } from '#services/platform/numbers.ts';
+import { money } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { requestRefund } from './purchase-queries.ts';
@@ -14,7 +15,7 @@ import { refundFailure, refundWords } from './purchase-words.ts';
 /** A purchase as it was when the dialog opened, and the key of that intent. */
 export type Asked = { readonly purchase: Purchase; readonly key: string };
 
-const failed = 'The refund could not be requested';
+const failed = "We couldn't request your refund";
 
 /**
  * Refunds the unused credits of a purchase. The request names credits, price and whether a plan
@@ -76,7 +77,7 @@ export function RefundDialog({
       actions={
         <>
           <Button onClick={() => onClose(false)}>
-            {failure?.isFinal === true ? 'Close' : 'Keep the credits'}
+            {failure?.isFinal === true ? 'Close' : 'Keep credits'}
           </Button>
           {asked === null || failure?.isFinal === true ? null : (
             <Button
@@ -117,16 +118,17 @@ function Effects({ purchase }: { purchase: Purchase }): ReactNode {
         {day(purchase.paid_at ?? purchase.created_at)}.
       </p>
       <ul className="list-disc space-y-1 ps-5 text-ink-2">
-        <li>The credits leave your balance at once.</li>
+        <li>The credits leave your balance right away.</li>
         <li>
-          The money goes back to the card that it was paid with. Your bank shows it after some days.
+          The money goes back to your original payment method. It may take your bank a few days to
+          show it.
         </li>
-        <li>If it cannot be paid back, the credits return automatically.</li>
+        <li>If the refund fails, your credits are returned automatically.</li>
       </ul>
       {purchase.refundable?.ends_plan === true ? (
-        <Notice tone="warn" title="Your plan ends at once">
-          These are the credits of your plan&apos;s current period. {purchase.package_name} and what
-          comes with it end when you confirm, and it does not renew.
+        <Notice tone="warn" title="Your plan will end now">
+          These credits belong to your plan's current month. If you confirm, {purchase.package_name}{' '}
+          and its benefits end now and won't renew.
         </Notice>
       ) : null}
     </>

@@ -1,5 +1,5 @@
 import type { Balance } from '#services/credits/contract.ts';
-import { credits } from '#web/ui/text/figures.ts';
+import { credits } from '#services/platform/numbers.ts';
 
 /** Credits that left the account other than by use: refunded in money, or taken back by a bank. */
 function takenBack(balance: Balance): number {
@@ -7,8 +7,8 @@ function takenBack(balance: Balance): number {
   return balance.total_credits - balance.used_credits - has;
 }
 
-/** "6 refunded or taken back"; null when there were none. */
+/** "6 refunded or reversed"; null when there were none. */
 export function takenBackWords(balance: Balance, locale?: string): string | null {
   const amount = takenBack(balance);
-  return amount <= 0 ? null : `${credits(amount, locale)} refunded or taken back`;
+  return amount <= 0 ? null : `${credits(amount, locale)} refunded or reversed`;
 }

@@ -9,10 +9,10 @@ import { forgetPurchase } from './purchase-queries.ts';
 
 const outcomes: Readonly<Record<PurchaseStatus, string>> = {
   open: 'It cannot be ended just now, and closes automatically within an hour.',
-  processing: 'It was paid meanwhile. Your bank is still confirming.',
-  paid: 'It had been paid. Its credits are yours.',
-  failed: 'It is over. Nothing was charged.',
-  expired: 'It is forgotten. Nothing was charged.',
+  processing: 'It was just paid. Your bank is still confirming.',
+  paid: 'It was already paid. The credits are yours.',
+  failed: "The payment failed. You weren't charged.",
+  expired: "Removed. You weren't charged.",
 };
 
 /** The two ways to end an unfinished purchase: pay it or give it up. */
@@ -28,7 +28,7 @@ export function Unfinished({ purchase }: { purchase: Purchase }): ReactNode {
     },
   });
   const note = forget.isError
-    ? `It could not be forgotten. ${problemSentence(forget.error)}`
+    ? `We couldn't remove it. ${problemSentence(forget.error)}`
     : forget.data?.status === 'open'
       ? outcomes.open
       : null;
@@ -45,7 +45,7 @@ export function Unfinished({ purchase }: { purchase: Purchase }): ReactNode {
           <OutsideButton href={checkout}>Continue{about}</OutsideButton>
         )}
         <Button tone="quiet" busy={forget.isPending} onClick={() => forget.mutate()}>
-          {forget.isPending ? 'Forgetting…' : 'Forget'}
+          {forget.isPending ? 'Removing…' : 'Remove'}
           {about}
         </Button>
       </div>

@@ -19,7 +19,7 @@ export function StatementTools({ month }: { month: string }): ReactNode {
     try {
       saveFile(`sevenfold-statement-${month}.csv`, await readStatementCsv(month));
     } catch (error) {
-      setFailure(`The file could not be made. ${problemSentence(error)}`);
+      setFailure(`We couldn't create the file. ${problemSentence(error)}`);
     } finally {
       setBusy(false);
     }
@@ -32,7 +32,7 @@ export function StatementTools({ month }: { month: string }): ReactNode {
       <div className="flex flex-wrap gap-3">
         <Button onClick={() => void download()} busy={busy}>
           <FileDown size={16} aria-hidden="true" />
-          {busy ? 'Collecting…' : 'Download CSV'}
+          {busy ? 'Preparing…' : 'Download CSV'}
         </Button>
         <Button onClick={() => print()}>
           <Printer size={16} aria-hidden="true" />

@@ -4,7 +4,8 @@ import type { Statement } from '#services/payments/contract.ts';
 import { productName } from '#web/app/product.ts';
 import { Card } from '#web/ui/card.tsx';
 import { day } from '#web/ui/text/day.ts';
-import { credits, creditsInWords, money, signedCredits } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
+import { money, signedCredits } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { OutsideLink } from '#web/ui/outside-link.tsx';
 import { Tile } from '#web/ui/tile.tsx';
@@ -39,8 +40,8 @@ export function MonthlyStatement({
         </p>
       </div>
       {isRunning ? (
-        <Notice title="This month is not over yet">
-          Lines are added until it ends, so the last balance is that of now.
+        <Notice title="This month isn't over">
+          New lines may still appear. The last balance is the current one.
         </Notice>
       ) : null}
       <Card aria-label="Summary" className="print:rounded-none print:border-x-0 print:px-0">
@@ -48,21 +49,25 @@ export function MonthlyStatement({
           <Tile label="Opening" value={credits(statement.opening_balance)} />
           <Tile label="Purchased" value={signedCredits(totals.purchased)} />
           <Tile label="Bonus" value={signedCredits(totals.bonus)} />
-          <Tile label="Used" value={signedCredits(-totals.consumed)} detail="less what came back" />
+          <Tile
+            label="Used"
+            value={signedCredits(-totals.consumed)}
+            detail="after returned credits"
+          />
           <Tile label="Other" value={signedCredits(totals.other)} />
           <Tile label={isRunning ? 'Now' : 'Closing'} value={credits(statement.closing_balance)} />
         </dl>
       </Card>
       {lines.length === 0 ? (
         <p className="text-ink-2">
-          There are no transactions in {longMonth(month)}. The balance stayed as it was.
+          No transactions in {longMonth(month)}. Your balance didn't change.
         </p>
       ) : (
         <Lines statement={statement} />
       )}
       <p className="text-sm text-ink-2">
-        Credits, and days and months in UTC. Reserved credits are part of the balance until their
-        run has ended; owed ones are taken off.
+        All amounts are credits. Dates are in UTC. Balances include reserved credits until their run
+        ends, minus credits you owe.
       </p>
     </div>
   );
@@ -169,7 +174,7 @@ function LineRow({ line }: { line: Line }): ReactNode {
 const origins: Readonly<Partial<Record<Line['reason_code'], string>>> = {
   run: 'Paid with',
   service: 'Paid with',
-  run_return: 'Back to',
+  run_return: 'Returned to',
 };
 
 /** The lots that paid for a run or a service, and their purchases. */
@@ -183,7 +188,7 @@ function Origins({ line: { reason_code: reason, lots } }: { line: Line }): React
         <Fragment key={lotId}>
           {index === 0 ? '' : ', '}
           {purchaseId === null ? (
-            `${creditsInWords(amount)} not bought`
+            `${creditsInWords(amount)} not purchased`
           ) : (
             <Link to="/credits" hash={purchaseAnchor(purchaseId)} className="link">
               {creditsInWords(amount)} bought

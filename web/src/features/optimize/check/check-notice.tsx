@@ -1,6 +1,6 @@
 import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { TextArea } from '#web/ui/form/field.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';

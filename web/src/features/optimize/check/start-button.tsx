@@ -1,5 +1,6 @@
 import type { ReactNode, Ref } from 'react';
-import type { StrategiesReply } from '#services/optimizations/contract.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
+import type { StrategiesReply } from '#services/optimizations/contract/panel.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { checkerSentence } from '#web/features/optimize/strategy-words.ts';
 
@@ -52,7 +53,7 @@ export function StartNote({
   if (isChecking)
     return (
       <p className="flex flex-wrap items-center gap-x-2">
-        This takes 8 seconds at most. Escape stops it.
+        This takes {checkLimits.seconds} seconds at most. Escape stops it.
         <Button tone="quiet" onClick={onStop}>
           Stop
         </Button>
@@ -61,7 +62,9 @@ export function StartNote({
   return (
     <>
       {sentence === null ? null : <p>{sentence}</p>}
-      <p className="max-lg:hidden">Ctrl or ⌘ with Enter starts from anywhere in the form.</p>
+      <p className="max-lg:hidden">
+        Press Ctrl+Enter (⌘+Enter on a Mac) anywhere in the form to start.
+      </p>
     </>
   );
 }

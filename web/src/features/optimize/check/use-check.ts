@@ -1,10 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { CheckReply, type CheckRequest } from '#services/optimizations/contract.ts';
+import { checkLimits } from '#services/optimizations/check/questions.ts';
+import { CheckReply, type CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { ApiProblem, write } from '#web/api/api.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
-
-/** The most that a check may delay a start. */
-const longestCheckMs = 8_000;
 
 /** What the form shows of a check. */
 export type Check =
@@ -89,7 +87,7 @@ async function checkQuestion(
   request: CheckRequest,
   stopped: AbortSignal,
 ): Promise<CheckReply | null> {
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(longestCheckMs)]);
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(checkLimits.seconds * 1000)]);
   // Renewing the session is part of the time, and does not listen to the signal.
   const over = new Promise<null>((resolve) => {
     signal.addEventListener('abort', () => resolve(null));

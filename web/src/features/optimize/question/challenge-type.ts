@@ -1,6 +1,4 @@
-import type { challengeTypes } from '#services/optimizations/contract.ts';
-
-export type ChallengeType = (typeof challengeTypes)[number];
+import type { ChallengeType } from '#services/optimizations/contract/summary.ts';
 
 export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
   business_strategy: 'Business strategy',

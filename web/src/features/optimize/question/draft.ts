@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ChallengeType, StrategyId } from '#services/optimizations/contract.ts';
+import { ChallengeType, StrategyId } from '#services/optimizations/contract/summary.ts';
 import { IdText } from '#services/platform/contract.ts';
 import type { Fields } from './fields.ts';
 import { filesOf } from './files.ts';

@@ -1,12 +1,11 @@
 import * as v from 'valibot';
-import {
-  CreateOptimizationRequest,
-  type Optimization,
-  type StrategyId as StrategyIdSchema,
-} from '#services/optimizations/contract.ts';
+import { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
+import { type Optimization } from '#services/optimizations/contract/run.ts';
+import { type StrategyId as StrategyIdSchema } from '#services/optimizations/contract/summary.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
 import { type AttachedText, filesOf } from './files.ts';
-import { type ChallengeType, suggestChallengeType } from './challenge-type.ts';
+import type { ChallengeType } from '#services/optimizations/contract/summary.ts';
+import { suggestChallengeType } from './challenge-type.ts';
 import { type Rows, rowsOf, textsOf } from './rows.ts';
 
 export type Fields = {

@@ -1,10 +1,10 @@
 import { FileText, Paperclip, X } from 'lucide-react';
 import { type DragEvent, type ReactNode, useId, useRef, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { charactersOf, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { FieldError, TextArea } from '#web/ui/form/field.tsx';
-import { acceptedFiles, type AttachedText, charactersOf } from './files.ts';
+import { acceptedFiles, type AttachedText } from './files.ts';
 import type { ChangeFiles, Upload } from './use-uploads.ts';
 
 /** The files of the question: chosen or dropped, with the text that the models will read. */
@@ -110,7 +110,7 @@ export function FilesField({
             aria-disabled={isFull || undefined}
             aria-describedby={error === undefined ? undefined : errorId}
             onClick={() => {
-              if (isFull) announce(`At most ${optimizationLimits.files} files`);
+              if (isFull) announce(`Up to ${optimizationLimits.files} files`);
               else input.current?.click();
             }}
           >
@@ -118,7 +118,7 @@ export function FilesField({
             Add files
           </Button>
           <span className="text-sm text-ink-2">
-            {isFull ? `At most ${optimizationLimits.files} files` : 'or drop them here'}
+            {isFull ? `Up to ${optimizationLimits.files} files` : 'or drop them here'}
           </span>
           <input
             ref={input}

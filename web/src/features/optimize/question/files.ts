@@ -1,4 +1,8 @@
-import { optimizationLimits, ReadFileReply } from '#services/optimizations/contract.ts';
+import {
+  fileTooLarge,
+  optimizationLimits,
+  ReadFileReply,
+} from '#services/optimizations/contract/requests.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { upload } from '#web/api/files.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
@@ -28,10 +32,8 @@ export async function readFileText(file: File, signal: AbortSignal): Promise<Rea
 
 /** Why the file is not worth sending; null when it is. */
 export function refusalOf({ size }: Pick<File, 'size'>, isFull: boolean): string | null {
-  if (isFull) return `At most ${optimizationLimits.files} files`;
-  if (size > optimizationLimits.fileBytes)
-    return `A file may have at most ${optimizationLimits.fileBytes / 1_000_000} MB.`;
-  return null;
+  if (isFull) return `Up to ${optimizationLimits.files} files`;
+  return size > optimizationLimits.fileBytes ? fileTooLarge : null;
 }
 
 export function failureSentence(error: unknown): string {
@@ -52,9 +54,4 @@ export function withFile(
   file: Omit<AttachedText, 'id'>,
 ): readonly AttachedText[] {
   return [...files, { ...file, id: Math.max(-1, ...files.map(({ id }) => id)) + 1 }];
-}
-
-/** Of all texts, as the server counts them. */
-export function charactersOf(files: readonly AttachedText[]): number {
-  return files.reduce((sum, { text }) => sum + text.trim().length, 0);
 }

@@ -7,7 +7,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Button } from '#web/ui/form/button.tsx';
@@ -68,7 +68,7 @@ export function RowsField({
 
   const add = (after: number | null): void => {
     if (isFull) {
-      announce(`At most ${optimizationLimits.rows} rows`);
+      announce(`Up to ${optimizationLimits.rows} rows`);
       return;
     }
     const [next, id] = addRow(rows, after);
@@ -90,7 +90,7 @@ export function RowsField({
     const next = moveRow(rows, id, by);
     onChange(next);
     target.current = { id, part: by === -1 ? 'up' : 'down' };
-    announce(`Now ${rowName.toLowerCase()} ${next.findIndex((row) => row.id === id) + 1}`);
+    announce(`Moved to ${rowName.toLowerCase()} ${next.findIndex((row) => row.id === id) + 1}`);
   };
 
   const paste = (event: ClipboardEvent<HTMLInputElement>, id: number): void => {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { optimizationLimits } from '#services/optimizations/contract.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { type AttachedText, failureSentence, readFileText, refusalOf, withFile } from './files.ts';
 
@@ -37,10 +37,10 @@ export function useUploads(attached: number, onChange: ChangeFiles) {
     const { signal } = leaving.current ?? new AbortController();
     if (signal.aborted) return;
     try {
-      const { name, text, characters, warnings } = await readFileText(file, signal);
+      const { name, text, warnings } = await readFileText(file, signal);
       remove(id);
       onChange((files) => withFile(files, { name, text, warnings }));
-      announce([`${name} added, ${characters} characters.`, ...warnings].join(' '));
+      announce([`${name} added, ${text.length} characters.`, ...warnings].join(' '));
     } catch (error) {
       if (!signal.aborted) fail(id, file.name, failureSentence(error));
     }

@@ -6,7 +6,7 @@ import { write } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { TextField } from '#web/ui/form/field.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
 import { Section } from '#web/features/profile/section.tsx';

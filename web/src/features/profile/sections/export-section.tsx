@@ -56,7 +56,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
             }
           />
           <Button onClick={start} busy={busy}>
-            {busy ? 'Collecting…' : 'Export my data'}
+            {busy ? 'Preparing…' : 'Export my data'}
           </Button>
         </>
       )}

@@ -1,10 +1,11 @@
 import { type ReactNode, useMemo } from 'react';
-import type { Optimization } from '#services/optimizations/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/words.ts';
+import { Files } from '#web/features/result/tools.tsx';
 import { Section } from '#web/features/result/section.tsx';
 
 /** What each seat answered, or why it did not. */
@@ -72,13 +73,17 @@ export function ArrivedAnswers({ runId }: { runId: string }): ReactNode {
   const arrived = run.models.filter(({ seat }) => opinionOf(view, seat) !== null).length;
   if (arrived === 0) return null;
   const count = `${arrived} of ${run.models.length} models had answered.`;
+  const ended = run.status === 'cancelled' ? 'you cancelled the run' : 'the run ended';
   const because =
     view.scores === null
-      ? 'There is no recommendation, because the models had not finished reviewing these answers.'
-      : 'The answers were reviewed, but the run ended before a recommendation was written.';
+      ? `There is no recommendation, because ${ended} before the models had reviewed these answers.`
+      : `The answers were reviewed, but ${ended} before a recommendation was written.`;
   return (
     <Section title="The answers that arrived">
       <p className="max-w-prose text-ink-2">{`${count} ${because}`}</p>
+      <div className="flex flex-wrap gap-2 print:hidden">
+        <Files run={run} />
+      </div>
       <Answers run={run} heading="h3" open />
     </Section>
   );

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react';
-import { reasonsOn, seatName } from '#services/optimizations/reading/result-words.ts';
+import { reasonsOn } from '#services/optimizations/reading/words/result.ts';
+import { seatName } from '#services/optimizations/reading/words/names.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
 import { roleColours } from '#web/run/words.ts';
+import { Different } from '#web/features/result/refined.tsx';
 import { claimAnchor } from '#web/features/result/cites.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
@@ -81,6 +83,7 @@ function ClaimRow({ id, view }: { id: string; view: RunView }): ReactNode {
       <td className="px-3 py-2 align-top">
         {claimText(view, id)}{' '}
         <span className="text-sm text-ink-3">({importanceWords[claim?.importance ?? 1]})</span>
+        <Different view={view} id={id} />
         <Reasons id={id} view={view} />
       </td>
       {view.seats.map((seat) => (

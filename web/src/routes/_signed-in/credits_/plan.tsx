@@ -26,7 +26,7 @@ function PlanPage(): ReactNode {
         answer={plan}
         label="Loading your plan"
         failure="Failed to load your plan"
-        safe="Nothing about it has changed."
+        safe="Your plan hasn't changed."
         skeleton={
           <div className="space-y-6">
             <Skeleton className="h-80" />

@@ -17,7 +17,7 @@ import { PaymentNote, Questions } from '#web/features/purchase/questions.tsx';
 import { isLocalMode } from '#web/app/local-mode.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { credits, creditsInWords } from '#web/ui/text/figures.ts';
+import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
@@ -132,7 +132,7 @@ function WayBack({ userId }: { userId: string }): ReactNode {
   if (!hasDraft) return null;
   return (
     <p className="flex flex-wrap items-center gap-x-4 gap-y-2">
-      <span className="text-ink-2">Your question is kept.</span>
+      <span className="text-ink-2">Your question is saved.</span>
       <LinkButton to="/optimization">Back to your question</LinkButton>
     </p>
   );

@@ -40,7 +40,7 @@ function OfMonth({ month }: { month: string }): ReactNode {
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6 print:p-0">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <h1 className="text-4xl">Statement of {name}</h1>
-        {statement.data?.is_running === true ? <Badge tone="info">Running month</Badge> : null}
+        {statement.data?.is_running === true ? <Badge tone="info">Month in progress</Badge> : null}
       </div>
       <p className="print:hidden">
         <Link to="/credits" className="link inline-flex min-h-11 items-center">
@@ -55,7 +55,7 @@ function OfMonth({ month }: { month: string }): ReactNode {
         answer={statement}
         label={`Loading the statement of ${name}`}
         failure={`Failed to load the statement of ${name}`}
-        safe="Your credits are safe; they only could not be read."
+        safe="Your credits are safe. We just couldn't load them."
         skeleton={<Skeleton className="h-96" />}
       >
         {(data) => (
@@ -74,7 +74,7 @@ function NoSuchMonth(): ReactNode {
     <div className="mx-auto max-w-page space-y-4 px-4 pt-8 sm:px-6">
       <h1 className="text-4xl">That page does not exist</h1>
       <p className="max-w-prose text-ink-2">
-        There is no statement of such a month. An address ends with a year and a month, like
+        There's no statement for that month. The address should end with a year and month, like
         2026-11.
       </p>
       <div className="flex flex-wrap gap-3">

@@ -27,7 +27,7 @@ function StatementsPage(): ReactNode {
         answer={months}
         label="Loading your statements"
         failure="Failed to load statements"
-        safe="Your credits are safe; they only could not be read."
+        safe="Your credits are safe. We just couldn't load them."
         skeleton={<Skeleton className="h-96" />}
       >
         {([newest]) =>
@@ -35,7 +35,7 @@ function StatementsPage(): ReactNode {
             <EmptyState
               action={<LinkButton to="/credits/purchase">Purchase Your First Credits</LinkButton>}
             >
-              Every month in which you receive, use or get back credits has a statement here.
+              You'll get a statement for every month in which you receive, use, or get back credits.
             </EmptyState>
           ) : (
             <Navigate to="/credits/statements/$month" params={{ month: newest }} replace />

@@ -1,14 +1,11 @@
-import type { PanelFacts } from '#services/optimizations/contract.ts';
+import type { PanelFacts } from '#services/optimizations/contract/panel.ts';
 
-/** "about 2 min (usually under 4)"; until it was measured, the range of the design. */
+/** "about 2 min (usually under 4)"; until it was measured, the time after which a run is ended. */
 export function durationWords({
   duration,
-  typical_seconds: typical,
-}: Pick<PanelFacts, 'duration' | 'typical_seconds'>): string {
-  if (duration === null) {
-    const range = typical > 300 ? `about ${inUnits(typical, Math.round)}` : '2 to 5 minutes';
-    return `${range}, not yet measured here`;
-  }
+  at_most_seconds: most,
+}: Pick<PanelFacts, 'duration' | 'at_most_seconds'>): string {
+  if (duration === null) return `at most ${inUnits(most, Math.ceil)}, not yet measured here`;
   const about = inUnits(duration.p50, Math.round);
   const under = inUnits(duration.p90, Math.ceil);
   if (about === under) return `about ${about}`;

@@ -10,39 +10,39 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { CouncilModel } from '#services/optimizations/run/events.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { refinableOf } from './offer.ts';
-import type { Ground } from './offer.ts';
+import type { RefinementFacts } from './offer.ts';
 
 /** What a run's page says about its refinements, and what beginning one is decided from. */
-export type GroundDependencies = {
+export type FactsDependencies = {
   pool: Queryable;
   registry: Pick<ModelRegistry, 'offers'>;
   sealer: Pick<Sealer, 'open'>;
 };
 
 /** The view with the run's refinements, and whether one more can be begun. */
-export async function withChain(
-  dependencies: GroundDependencies,
+export async function withRefinements(
+  dependencies: FactsDependencies,
   userId: string,
   view: RunView,
 ): Promise<RunView> {
   if (view.refines === null && statusOf(view) !== 'completed') return view;
-  const found = await readGround(dependencies, userId, view);
+  const found = await readRefinementFacts(dependencies, userId, view);
   if (found === null) return view;
   return {
     ...view,
     refinements: await Promise.all(
       found.refinements.map(async (row) => describeRow(dependencies.sealer, row)),
     ),
-    refinable: statusOf(view) === 'completed' ? refinableOf(found.ground) : null,
+    refinable: statusOf(view) === 'completed' ? refinableOf(found.facts) : null,
   };
 }
 
 /** Null for a run that does not exist. */
-export async function readGround(
-  { pool, registry }: Pick<GroundDependencies, 'pool' | 'registry'>,
+export async function readRefinementFacts(
+  { pool, registry }: Pick<FactsDependencies, 'pool' | 'registry'>,
   userId: string,
   view: RunView,
-): Promise<{ ground: Ground; notOffered: string[]; refinements: RunRow[] } | null> {
+): Promise<{ facts: RefinementFacts; notOffered: string[]; refinements: RunRow[] } | null> {
   const chain = await readChain(pool, view.refines?.root ?? view.id);
   if (chain === null) return null;
   const { root, refinements } = chain;
@@ -53,7 +53,7 @@ export async function readGround(
   return {
     refinements,
     notOffered,
-    ground: {
+    facts: {
       rootPrice: root.price,
       refinements,
       from: {

@@ -8,6 +8,7 @@ import { challengeTypes } from '#services/optimizations/run/events.ts';
 export const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
 
 export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
+export type ChallengeType = v.InferOutput<typeof ChallengeType>;
 
 export const StrategyId = v.pipe(
   v.picklist(strategyIds, 'Choose one of the listed strategies'),
@@ -17,6 +18,11 @@ export const StrategyId = v.pipe(
 export const runStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export const RunStatus = v.picklist(runStatuses);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
+
+/** Of a run that has not ended. */
+export function isOpenStatus(status: RunStatus): status is 'pending' | 'processing' {
+  return status === 'pending' || status === 'processing';
+}
 
 const Credits = v.object({
   price: v.pipe(
@@ -61,6 +67,22 @@ export const OptimizationSummary = v.object({
       '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
     ),
   ),
+  votes_for: v.pipe(
+    v.nullable(v.number()),
+    v.description(
+      'Models that voted for the chosen option; without one, the most that any has. Null before the vote, and in runs of v0.1',
+    ),
+  ),
+  votes_total: v.pipe(
+    v.nullable(v.number()),
+    v.description('Models whose vote was counted; null with `votes_for`'),
+  ),
+  outcome: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The heading of its result in words, such as `Recommended by 5 of 7 models`; null without a result',
+    ),
+  ),
   cost: v.pipe(
     v.nullable(v.number()),
     v.description('USD that the models have cost; null while unknown'),
@@ -89,12 +111,26 @@ export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
 export const Refinable = v.object({
   allowed: v.pipe(v.boolean(), v.description('`POST /optimizations/{id}/refine` would be taken')),
   reason: v.pipe(v.nullable(v.string()), v.description('In words, why it would not; else null')),
-  price: v.pipe(v.number(), v.description('Credits that it would cost; 0 when it is included')),
-  included_left: v.pipe(
+  price: v.pipe(
     v.number(),
     v.description(
-      'Refinements that the price of the run still covers: 1 until one has completed or three have been tried, then 0',
+      'Credits that it would cost; 0 while the price of the run covers it: until one has completed or three have been tried',
     ),
+  ),
+  running_id: v.pipe(
+    v.nullable(RunId),
+    v.description('The refinement in progress, which keeps another from being begun'),
   ),
 });
 export type Refinable = v.InferOutput<typeof Refinable>;
+
+export const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
+export const SeatId = v.pipe(
+  v.string(),
+  v.description('Of a seat: a place at the table, which a model has'),
+);
+export const Simulated = v.pipe(v.boolean(), v.description('The simulator plays the model'));
+export const OptionId = v.pipe(
+  v.string(),
+  v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),
+);
