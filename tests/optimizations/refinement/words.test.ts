@@ -21,9 +21,15 @@ describe('what a seat says in a refinement', () => {
     }),
     notes: { critique: 'A critique.', flaws: [{ seat: 'S2', text: 'A flaw.' }] },
   };
-  const viewWith = (calls: object) =>
+  const viewWith = (calls: object, firstOption = 'o1') =>
     ({
-      before: { reviews: { S1: before }, given: [], decision: null, heading: null },
+      before: {
+        reviews: { S1: { ...before, firstOption } },
+        given: [],
+        decision: null,
+        heading: null,
+      },
+      ledger: { options: { o1: { seats: ['S2'] } } },
       calls,
     }) as unknown as RunView;
   const second = {
@@ -66,12 +72,9 @@ describe('what a seat says in a refinement', () => {
     ['has left it', 'o1', 'o2', []],
   ])('a flaw is marked, or is not, when a seat that raised it %s', (_, first, again, marked) => {
     const vote = { ...second, outcome: { ...second.outcome, optionId: again } };
-    const { before: base, ...rest } = viewWith(again === null ? {} : { 'review.S1': vote });
-    const reviews = { S1: { ...before, firstOption: first } };
-    const standing = { ...rest, before: { ...base, reviews } };
-    const view = { ...standing, ledger: { options: { o1: { seats: ['S2'] } } } };
+    const view = viewWith(again === null ? {} : { 'review.S1': vote }, first);
     const flaw = { id: 'f1', aboutSeat: 'S2', reviewers: ['S1', 'S3'] };
-    expect(votedForSince(view as unknown as RunView, flaw)).toEqual(marked);
+    expect(votedForSince(view, flaw)).toEqual(marked);
     const objection = { seat: 'S1', voted_for: true, voted_for_since: marked.length > 0 };
     expect(objectionTitle([], 'recommendation', objection)).toBe(
       marked.length > 0

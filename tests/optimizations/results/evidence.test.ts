@@ -1,11 +1,14 @@
+import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { CheckReply } from '#services/optimizations/contract/requests.ts';
-import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { ListedRun, Optimization } from '#services/optimizations/contract/run.ts';
+import { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { preparedCases } from '#services/sandbox/models/cases.ts';
+import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
@@ -30,10 +33,11 @@ type ReviewReply = {
 };
 
 let council: TestCouncil;
+let person: Person;
 let runs: Run[] = [];
 beforeAll(async () => {
   council = await createTestCouncil({ seed: 'evidence' });
-  const person = await council.signUp();
+  person = await council.signUp();
   await give(council, person.userId, 2000);
   runs = await Promise.all(
     asked.map(async ({ strategy, prepared }): Promise<Run> => {
@@ -79,6 +83,17 @@ describe('a result and the replies of its models', () => {
     expect(runs.every(({ run }) => run.status === 'completed')).toBe(true);
     const headings = new Set(runs.flatMap(({ run }) => run.result?.heading ?? []));
     expect([...headings].toSorted()).toEqual(['no_majority', 'recommendation', 'undecidable']);
+  });
+
+  test('a row of the list says of a run what its page says', async () => {
+    const read = async () => {
+      const rows = await council.call('/optimizations?limit=100', { token: person.token });
+      return ((await rows.json()) as { data: ListedRun[] }).data;
+    };
+    await expect.poll(async () => (await read()).every((row) => row.outcome !== null)).toBe(true);
+    const rows = new Map((await read()).map((row) => [row.id, row]));
+    const pages = runs.map(({ run }) => v.parse(OptimizationSummary, run));
+    expect(pages.map(({ id }) => v.parse(OptimizationSummary, rows.get(id)))).toEqual(pages);
   });
 
   test('a result quotes on each side what a seat of that side wrote about exactly that', () => {
