@@ -33,17 +33,17 @@ type ReviewReply = {
 };
 
 let council: TestCouncil;
-let person: Person;
+let asker: Person;
 let runs: Run[] = [];
 beforeAll(async () => {
   council = await createTestCouncil({ seed: 'evidence' });
-  person = await council.signUp();
-  await give(council, person.userId, 2000);
+  asker = await council.signUp();
+  await give(council, asker.userId, 2000);
   runs = await Promise.all(
     asked.map(async ({ strategy, prepared }): Promise<Run> => {
       const { title: _title, type, ...question } = prepared.question;
       const body = { ...question, challenge_type: type, strategy };
-      const run = await council.ask(person, body);
+      const run = await council.ask(asker, body);
       return { name: `${strategy}, ${prepared.case}`, run, replies: await repliesOf(run.id) };
     }),
   );
@@ -87,7 +87,7 @@ describe('a result and the replies of its models', () => {
 
   test('a row of the list says of a run what its page says', async () => {
     const read = async () => {
-      const rows = await council.call('/optimizations?limit=100', { token: person.token });
+      const rows = await council.call('/optimizations?limit=100', { token: asker.token });
       return ((await rows.json()) as { data: ListedRun[] }).data;
     };
     await expect.poll(async () => (await read()).every((row) => row.outcome !== null)).toBe(true);
