@@ -288,15 +288,15 @@ it.each([
   ],
   [
     'o2',
-    [1, 2, 4],
+    [2, 2, 3],
     ['S1'],
-    '4 of 7 say it cannot be decided; of the others, 2 chose this. It is no recommendation. Of the options that lead in a camp, the reviewers placed the answer of this one first.',
+    '3 of 7 say it cannot be decided; of the others, 2 chose this. It is no recommendation. Of the options that lead in a camp, the reviewers placed the answer of this one first.',
   ],
   [
     'o1',
     [3, 1, 3],
     [],
-    '3 of 7 say it cannot be decided; of the others, 3 chose this. It is no recommendation. Of the options that lead by models or by makers, the reviewers placed the answer of this one first.',
+    '3 of 7 say it cannot be decided; of the others, 3 chose this. It is no recommendation.',
   ],
 ] as const)(
   'the note of a tie-break for %s with %j votes gives its reason',
@@ -309,9 +309,8 @@ it.each([
     }));
     const verdict = { ...council.scores!.verdict!, camps: camp.map((seat) => [seat]) };
     const view = { ...council, scores: { ...council.scores!, verdict } } as typeof council;
-    expect(
-      tieBreakNote(view, { ...result!, options, tie_break: chosen, votes_total: 7 }),
-    ).toContain(note);
+    const words = tieBreakNote(view, { ...result!, options, tie_break: chosen, votes_total: 7 });
+    expect(words.slice(-note.length)).toBe(note);
   },
 );
 

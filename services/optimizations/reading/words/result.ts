@@ -256,7 +256,8 @@ export function tieBreakNote({ scores }: RunView, result: RunResult): string {
   const order = `Of the options that lead ${leads}, the reviewers placed the answer of this one first.`;
   if (open === most) {
     const said = `${open} of ${total} ${open === 1 ? 'says' : 'say'} it cannot be decided; of the others, ${votes} chose this. It is no recommendation.`;
-    return open + votes === total ? said : `${said} ${order}`;
+    const others = options.filter(({ option_id: id }) => id !== chosen && id !== undecidableOption);
+    return others.every(({ voters }) => voters.length < votes) ? said : `${said} ${order}`;
   }
   if (count > 1 && votes === most)
     return `This is a tie-break: ${count} options have ${votesWords(most)} each, and the order in which the reviewers placed the answers chooses between them.`;
