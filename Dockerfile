@@ -7,8 +7,11 @@ COPY . .
 # They stand in the prerendered pages, so they are settings of the build as well.
 ARG PRODUCT_NAME=
 ARG CONTACT_EMAIL=
+ARG ANALYTICS_URL=
+ARG SOCIAL_LINKS=
 ARG MODELS_FILE=
-RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" MODELS_FILE="$MODELS_FILE" node web/build.ts
+RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" ANALYTICS_URL="$ANALYTICS_URL" \
+  SOCIAL_LINKS="$SOCIAL_LINKS" MODELS_FILE="$MODELS_FILE" node web/build.ts
 
 FROM node:24.21.0-bookworm-slim
 # Four threads, which is Node's own figure, are taken by as many logins (services/platform/process/supervise.ts).

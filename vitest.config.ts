@@ -33,8 +33,11 @@ const isolatedTests = globSync('tests/**/*.test.ts').filter((file) =>
 const pageTests = ['tests/web/**/*.test.{ts,tsx}'];
 const journeyTests = ['tests/e2e/**/*.test.ts'];
 
-/** The default for two cores is one worker, which mostly waits for Postgres. */
-const maxWorkers = Math.max(4, availableParallelism());
+/** Tests in Node wait for Postgres, processes and timers a quarter of their time: more workers than cores. */
+const maxWorkers = Math.max(6, availableParallelism());
+
+/** A browser keeps the cores busy, and its tests wait for little else. */
+const maxBrowsers = 4;
 
 const everyDay: TestProjectConfiguration[] = [
   {
@@ -75,7 +78,7 @@ const everyDay: TestProjectConfiguration[] = [
       globalSetup: ['tests/web/support/browser.ts'],
       include: pageTests,
       isolate: false,
-      maxWorkers: 3,
+      maxWorkers: maxBrowsers,
       sequence: { groupOrder: 1 },
       testTimeout: 120_000,
       expect: polling,
@@ -89,7 +92,7 @@ const everyDay: TestProjectConfiguration[] = [
       globalSetup: ['tests/web/support/browser.ts'],
       include: journeyTests,
       isolate: false,
-      maxWorkers: 3,
+      maxWorkers: maxBrowsers,
       sequence: { groupOrder: 1 },
       testTimeout: 120_000,
       expect: polling,

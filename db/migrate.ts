@@ -283,7 +283,10 @@ async function mayExecute(
 
 // --- rights ---
 
-/** Tables that the application only reads, or also inserts into. On the others it has every right. */
+/**
+ * The application's rights on tables of which it may not change everything. On the others it reads, inserts,
+ * updates and deletes. Columns that it may update are named in the order of the table.
+ */
 const guarded: Readonly<Record<string, string>> = {
   emt_messages: 'select',
   emt_streams: 'select',
@@ -299,6 +302,10 @@ const guarded: Readonly<Record<string, string>> = {
   chain_anchor_head: 'select, insert',
   erasure: 'select, insert',
   platform_call: 'select, insert',
+  // A claim that could be deleted or given to another account would pay the bonus again.
+  onboarding_bonus: 'select, insert, update (granted_at)',
+  // The operator announces and withdraws as the owner; a worker notes whom it has emailed.
+  policy_change: 'select, update (mailed_to), update (mailed_at)',
 };
 
 /** Tables of unused parts of emmett. */
@@ -402,7 +409,11 @@ async function tableGrants(
   const { rows } = await client.query<{ name: string; rights: string[] }>(
     `select relname as name, array(
          select right_name from unnest($2::text[]) with ordinality as rights (right_name, n)
-         where has_table_privilege($1, pg_class.oid, right_name) order by n) as rights
+         where has_table_privilege($1, pg_class.oid, right_name) order by n) || array(
+         select format('update (%I)', attname) from pg_attribute
+         where attrelid = pg_class.oid and attnum > 0 and not attisdropped
+           and has_column_privilege($1, attrelid, attnum, 'update')
+           and not has_table_privilege($1, attrelid, 'update') order by attnum) as rights
        from pg_class
        where relnamespace = $3::regnamespace and relkind in ('r', 'p', 'v')`,
     [role, everyRight, schema],

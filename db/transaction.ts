@@ -74,10 +74,20 @@ export function isTransient(error: unknown): boolean {
   return error instanceof Error && (networkCodes.test(codeOf(error)) || lost.test(error.message));
 }
 
+/** Whether the database took too long: to connect, for a lock, a statement or a whole transaction. */
+export function isTimeout(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return timeoutStates.has(state);
+  return (
+    error instanceof Error && (codeOf(error) === 'ETIMEDOUT' || /timeout/i.test(error.message))
+  );
+}
+
 // Connection, transaction rollback, insufficient resources, lock not available, operator
 // intervention, system error. An idle or overlong transaction is not among them: its size is the cause.
 const passingStates = /^(08|40|53|55P03|57|58)/;
 const queryCanceled = '57014';
+const timeoutStates: ReadonlySet<string> = new Set([queryCanceled, '55P03', '25P03', '25P04']);
 const networkCodes = /^(E[A-Z]+|CONN[A-Z_]+)$/;
 const lost = /connection|timeout|not queryable/i;
 

@@ -214,31 +214,31 @@ export function describe(
     case 'service':
       return 'Credits used by a connected service';
     case 'cash_refund':
-      return (cashRefundWords[line.detail ?? ''] ?? 'Credits of a refunded payment') + ofPackage;
+      return (cashRefundWords[line.detail ?? ''] ?? 'Credits from a refunded payment') + ofPackage;
     case 'dispute':
       return (
         (line.detail === 'reinstated'
-          ? 'Dispute won, credits given back'
-          : 'Credits of a disputed payment') + ofPackage
+          ? 'Dispute won, credits returned'
+          : 'Credits from a disputed payment') + ofPackage
       );
     case 'inquiry':
       return (
         (line.detail === 'reinstated'
-          ? 'Inquiry closed, credits given back'
-          : 'Credits of a payment that the bank asks about') + ofPackage
+          ? 'Inquiry closed, credits returned'
+          : 'Credits from a payment your bank is asking about') + ofPackage
       );
     case 'correction':
-      return line.detail === 'reinstated' ? 'Correction, credits given back' : 'Correction';
+      return line.detail === 'reinstated' ? 'Correction, credits returned' : 'Correction';
     case 'debt':
       return (debtWords[line.detail ?? ''] ?? 'Credits owed') + ofPackage;
   }
 }
 
 const returnWords: Readonly<Record<string, string>> = {
-  failed: ' that failed',
-  cancelled: ' that was cancelled',
+  failed: ' failed',
+  cancelled: ' canceled',
   // Models were missing, or no recommendation passed its checks.
-  completed: ' that stayed incomplete',
+  completed: ' incomplete',
 };
 
 const grantWords: Readonly<Record<string, string>> = {
@@ -250,15 +250,15 @@ const grantWords: Readonly<Record<string, string>> = {
 const cashRefundWords: Readonly<Record<string, string>> = {
   requested: 'Refund of unused credits',
   failed: 'Refund failed, credits returned',
-  reinstated: 'Payment not refunded after all, credits given back',
+  reinstated: 'Payment not refunded after all, credits returned',
 };
 
 const debtWords: Readonly<Record<string, string>> = {
-  dispute: 'Owed: used credits of a disputed payment',
-  cash_refund: 'Owed: used credits of a refunded payment',
+  dispute: 'Owed: used credits from a disputed payment',
+  cash_refund: 'Owed: used credits from a refunded payment',
   correction: 'Owed: correction of used credits',
   cancelled: 'No longer owed',
-  reversed: 'Credits given back that had settled what was owed',
+  reversed: 'Returned: credits that had settled what you owed',
 };
 
 function runWords(strategy: string | null): string {

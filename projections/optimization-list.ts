@@ -261,7 +261,12 @@ export type RunRow = {
  * `refinements`: how many have started or wait to; `open_refinement`: the id of the one that has not
  * ended.
  */
-export type RootRow = RunRow & { refinements: number; open_refinement: string | null };
+export type RootRow = RunRow & {
+  refinements: number;
+  open_refinement: string | null;
+  /** The newest completed refinement. */
+  newest: Pick<RunRow, 'heading' | 'votes_for' | 'votes_total' | 'best_seat'> | null;
+};
 
 const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, strategy, challenge_type,
   price::float8, captured::float8, refunded::float8, agreement_score, decision_share,
@@ -276,7 +281,11 @@ const refinementColumns = `(select count(*)::integer from optimization_list
   where root_id = listed.run_id and ${shownRefinement}) as refinements,
   (select one.run_id from optimization_list one
   where one.root_id = listed.run_id and one.status in ('pending', 'processing')
-  order by one.refinement desc limit 1) as open_refinement`;
+  order by one.refinement desc limit 1) as open_refinement,
+  (select json_build_object('heading', heading, 'votes_for', votes_for,
+    'votes_total', votes_total, 'best_seat', best_seat)
+  from optimization_list where root_id = listed.run_id and status = 'completed'
+  order by refinement desc limit 1) as newest`;
 
 /** Filters a user's runs; null means no filter. */
 export type RunChoice = {
@@ -363,6 +372,82 @@ export async function lastRefinement(client: Queryable, rootId: string): Promise
   return rows[0]?.last ?? 0;
 }
 
+/** ISO 8601; the first moment counts and the last one does not. */
+export type Period = { from: string; to: string };
+
+/** How a user's runs and refinements of a period ended, and what they cost; the hidden ones, too. */
+export async function readEndings(
+  client: Queryable,
+  userId: string,
+  { from, to }: Period,
+): Promise<{ completed: number; failed: number; cancelled: number; credits: number }> {
+  const { rows } = await client.query<{
+    completed: number;
+    failed: number;
+    cancelled: number;
+    credits: number;
+  }>(
+    `select (count(*) filter (where status = 'completed'))::integer as completed,
+       (count(*) filter (where status = 'failed'))::integer as failed,
+       (count(*) filter (where status = 'cancelled'))::integer as cancelled,
+       coalesce(sum(captured - refunded), 0)::float8 as credits
+     from optimization_list
+     where user_id = $1 and ended_at >= $2 and ended_at < $3 and started_at is not null`,
+    [userId, from, to],
+  );
+  return rows[0] ?? { completed: 0, failed: 0, cancelled: 0, credits: 0 };
+}
+
+/**
+ * The completed runs of a period that are not hidden, newest first, and how many there are; of a run
+ * and its refinements the newest.
+ */
+export async function newestDecisions(
+  client: Queryable,
+  userId: string,
+  { from, to }: Period,
+  most: number,
+): Promise<{ ids: string[]; total: number }> {
+  const { rows } = await client.query<{ run_id: string; total: number }>(
+    `select run_id, (count(*) over ())::integer as total
+     from (
+       select distinct on (coalesce(run.root_id, run.run_id)) run.run_id, run.ended_at
+       from optimization_list run
+       left join optimization_list root on root.run_id = run.root_id
+       where run.user_id = $1 and run.status = 'completed' and not run.hidden
+         and root.hidden is not true and run.ended_at >= $2 and run.ended_at < $3
+       order by coalesce(run.root_id, run.run_id), run.refinement desc nulls last
+     ) decision
+     order by ended_at desc, run_id desc limit $4`,
+    [userId, from, to, most],
+  );
+  return { ids: rows.map(({ run_id: id }) => id), total: rows[0]?.total ?? 0 };
+}
+
+export type RunAverages = {
+  /** Minutes from start to end of a completed run; null before the first. */
+  minutes: number | null;
+  timed: number;
+  /** Of the agreement scores, 0–100; null without any. */
+  agreement: number | null;
+  scored: number;
+};
+
+/** Over all of a user's completed runs, without refinements; the hidden ones, too. */
+export async function readAverages(client: Queryable, userId: string): Promise<RunAverages> {
+  const { rows } = await client.query<RunAverages>(
+    `select (avg(extract(epoch from ended_at::timestamptz - started_at::timestamptz)) / 60)::float8
+         as minutes,
+       (count(started_at))::integer as timed,
+       avg(agreement_score)::float8 as agreement,
+       (count(agreement_score))::integer as scored
+     from optimization_list
+     where user_id = $1 and status = 'completed' and root_id is null and ended_at is not null`,
+    [userId],
+  );
+  return rows[0] ?? { minutes: null, timed: 0, agreement: null, scored: 0 };
+}
+
 /** The owner's user id; null for a run that does not exist. */
 export async function ownerOfRun(client: Queryable, runId: string): Promise<string | null> {
   const { rows } = await client.query<{ user_id: string }>(
@@ -372,15 +457,18 @@ export async function ownerOfRun(client: Queryable, runId: string): Promise<stri
   return rows[0]?.user_id ?? null;
 }
 
-/** The same, and null for a run that is hidden, or whose root is. */
-export async function ownerOfShownRun(client: Queryable, runId: string): Promise<string | null> {
-  const { rows } = await client.query<{ user_id: string }>(
-    `select user_id from optimization_list run
+/** Whose it is, and its status; null for a run that does not exist or is hidden, or whose root is. */
+export async function shownRun(
+  client: Queryable,
+  runId: string,
+): Promise<{ userId: string; status: RunRow['status'] } | null> {
+  const { rows } = await client.query<{ userId: string; status: RunRow['status'] }>(
+    `select user_id as "userId", status from optimization_list run
      where run_id = $1 and not hidden and not exists (
        select from optimization_list root where root.run_id = run.root_id and root.hidden)`,
     [runId],
   );
-  return rows[0]?.user_id ?? null;
+  return rows[0] ?? null;
 }
 
 /** All runs of a user, the hidden ones too, the oldest first. */

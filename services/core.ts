@@ -83,7 +83,7 @@ export async function openCore(
   resources.defer(async () => bus.close());
   const registry = modelRegistry(env, catalogue, { clock, log });
   const read = async (streamId: string) => readStream(pool, streamId);
-  const readRun = createReadRun({ readStream: read, sealer });
+  const readRun = createReadRun({ readStream: read, sealer, modelOf: catalogue.modelOf });
   return {
     url,
     log,
@@ -123,7 +123,7 @@ async function refuseOtherMode(pool: pg.Pool, mode: Mode): Promise<void> {
   const marked = rows[0]?.mode ?? mode;
   if (marked !== mode)
     throw new SettingsError([
-      `MODE is ${mode}, but this database was written in ${marked} mode; use another database`,
+      `MODE is ${mode}, but this database was created in ${marked} mode. Use a different database.`,
     ]);
 }
 

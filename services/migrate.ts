@@ -92,7 +92,7 @@ async function claimForMode(ownerUrl: string, mode: Mode): Promise<void> {
     const marked = rows[0]?.mode;
     if (marked !== mode) {
       throw new SettingsError([
-        `MODE is ${mode}, but this database was written in ${marked} mode; use another database`,
+        `MODE is ${mode}, but this database was created in ${marked} mode. Use a different database.`,
       ]);
     }
   } finally {

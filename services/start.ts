@@ -127,8 +127,9 @@ async function unusedServers(env: Env): Promise<LocalServer[]> {
 }
 
 async function buildPages({ env, log, signal }: Context): Promise<void> {
-  const { productName, contactEmail, modelsFile } = env;
-  await buildWebWhenStale({ root, log, productName, contactEmail, modelsFile, signal });
+  const { productName, contactEmail, analyticsUrl, socialLinks, modelsFile } = env;
+  const names = { productName, contactEmail, analyticsUrl, socialLinks, modelsFile };
+  await buildWebWhenStale({ root, log, signal, ...names });
 }
 
 function nodeProcess(
@@ -212,29 +213,29 @@ function greet(
   devToken: string | null,
   servers: readonly LocalServer[],
 ): void {
-  const lines = [`${env.productName} is at ${env.publicUrl}`];
+  const lines = [`${env.productName} is running at ${env.publicUrl}`];
   if (typeof api['demo_email'] === 'string') {
-    lines.push(`Demo account: ${api['demo_email']} with the password ${api['demo_password']}`);
+    lines.push(`Demo account: ${api['demo_email']}, password ${api['demo_password']}`);
   }
   if (env.mode === 'local' && env.smtpUrl === null && env.sandboxUrl === null) {
-    lines.push(`Emails arrive at ${env.publicUrl}/dev/mail`);
+    lines.push(`Read emails at ${env.publicUrl}/dev/mail`);
   }
   if (env.stripe === null && env.mode === 'local' && env.sandboxUrl === null) {
-    lines.push(`Payments are simulated at ${env.publicUrl}/dev/stripe`);
+    lines.push(`Test payments at ${env.publicUrl}/dev/stripe`);
   }
   if (env.mode === 'local' && devToken === null) {
-    lines.push(`What models answer, and what a key would add: ${env.publicUrl}/dev/models`);
+    lines.push(`See connected models at ${env.publicUrl}/dev/models`);
   }
   for (const { found, line } of servers) {
-    lines.push(`${found}. It is not used; this line in .env uses it:`, line);
+    lines.push(`${found}, not in use. To use it, add this line to .env:`, line);
   }
   if (devToken !== null) {
     lines.push(
-      'Pages under /dev open only in a browser that has followed this link, new at each start:',
+      'Pages under /dev open only in a browser that has opened this link (it changes at each start):',
     );
     lines.push(`${env.publicUrl}/dev/mail?token=${devToken}`);
   }
-  console.log(['', ...lines, 'Ctrl-C stops it.', ''].join('\n'));
+  console.log(['', ...lines, 'Press Ctrl-C to stop.', ''].join('\n'));
 }
 
 function reasonOf(error: unknown, log: Log): GivenUp {
@@ -243,7 +244,7 @@ function reasonOf(error: unknown, log: Log): GivenUp {
     return { line: error.message, exitCode: 1 };
   }
   log.fatal({ err: error }, 'Could not start');
-  return { line: 'It could not start; the log above says why.', exitCode: 1 };
+  return { line: "Couldn't start. See the log above for the reason.", exitCode: 1 };
 }
 
 // --- reloading ---

@@ -17,6 +17,8 @@ import { sweepHidden, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
 import { sweepPlans } from './payments/plans/sweep.ts';
+import { sweepAnnouncements } from './policies/changes.ts';
+import { purgeMessages } from './contact/messages.ts';
 import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
 import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
@@ -87,7 +89,7 @@ await runProcess('worker', async (context) => {
 
   const { smtpUrl, mailFrom, publicUrl } = env;
   if (smtpUrl === null && env.mode === 'production')
-    log.warn('There is no mail server: emails wait until SMTP_URL names one');
+    log.warn('No mail server: emails wait until SMTP_URL is set');
   const transport = createMailTransport({ smtpUrl, from: mailFrom, publicUrl });
   const mail = mailTasks({ pool, sealer, clock, transport, log });
 
@@ -158,6 +160,8 @@ await runProcess('worker', async (context) => {
     'sweep-erasures': { sweep: async () => sweepErasures(pool) },
     'purge-sessions': { sweep: async () => purgeSessions(pool, now()) },
     'purge-links': { sweep: async () => purgeLinks(pool, now()) },
+    'announce-policies': { sweep: async () => sweepAnnouncements(core) },
+    'purge-messages': { every: 'hour', sweep: async () => purgeMessages(core) },
     'purge-mails': { sweep: async () => purgeMails(core) },
     ...(env.requireEmailConfirmation
       ? { 'sweep-unconfirmed': { sweep: async () => sweepUnconfirmed(core) } }

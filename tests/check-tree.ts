@@ -12,7 +12,7 @@ const lists = ['db/migrations', 'docs/decisions', 'web/src/routes', 'web/src/rou
 
 /** Texts with a vocabulary of their own: people's questions, word lists, licences, recorded events. */
 const unread =
-  /^(services\/sandbox\/models\/cases\/|web\/content\/|services\/recipes\/shipped\/|tests\/check-tree\.ts$|tests\/golden\/|.*(common-passwords|LICENSE)\.txt$|package-lock\.json$|.*\.(png|woff2|ico|svg)$)/;
+  /^(services\/sandbox\/models\/cases\/|web\/content\/|services\/recipes\/shipped\/|tests\/check-tree\.ts$|docs\/voice\.md$|tests\/golden\/|.*(common-passwords|LICENSE)\.txt$|package-lock\.json$|.*\.(png|woff2|ico|svg)$)/;
 
 /** Each with the word to use instead. */
 const retired: readonly (readonly [RegExp, string])[] = [
@@ -34,6 +34,32 @@ const retired: readonly (readonly [RegExp, string])[] = [
   [/\w+Letter\b/, 'email'],
 ];
 
+/** Where people read: pages, emails, refusals, the command line, the documents. */
+const read = /^((services|projections|web\/src)\/.*\.tsx?|docs\/[^/]+\.md|README\.md)$/;
+
+/** Spellings and words of docs/voice.md. Comments and values of the API are not sentences. */
+const respelled: readonly (readonly [RegExp, string])[] = [
+  [/\be-mail(s|ed)?\b/i, 'email'],
+  [/\bfavour/i, 'favor'],
+  [/\bsceptic/i, 'skeptic'],
+  [/\blabell(ed|ing)\b/i, 'labeled, labeling'],
+  [/\b(this|an|your) installation\b/i, 'server'],
+  [
+    /\b[a-z]+,? cancel(led|ling)\b(?! [=}&|?:])|(?<=\b)cancel(led|ling) (by|before|after|run|plan)\b/i,
+    'canceled',
+  ],
+  [/\d %(?=[\s.,;)'"`])/, '45%, closed up'],
+];
+
+/** Without comments, and of code only the lines that hold a sentence. */
+function sentencesOf(file: string, line: string): string {
+  if (file.endsWith('.md')) return line.replaceAll(/`[^`]*`/g, '');
+  if (/^\s*(\/\/|\/?\*)/.test(line)) return '';
+  const code = line.replace(/\s\/\/ .*$/, '').replaceAll(/\$\{[^}]*\}/g, '0');
+  const quoted = code.match(/(['"`])(?:\\.|(?!\1).)* (?:\\.|(?!\1).)*\1/g) ?? [];
+  return /['"`<>={}();]/.test(code) ? quoted.join(' ') : code;
+}
+
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })
   .split('\n')
   .filter((file) => file !== '');
@@ -48,19 +74,32 @@ const crowded = [...counts].flatMap(([folder, held]) =>
     : [],
 );
 
-const spoken = files
-  .filter((file) => !unread.test(file))
-  .flatMap((file) =>
+/** The lines in which a pattern of the list is found, each with the word to use instead. */
+function saying(
+  list: typeof retired,
+  among: readonly string[],
+  textOf: (file: string, line: string) => string,
+): string[] {
+  return among.flatMap((file) =>
     readFileSync(file, 'utf8')
       .split('\n')
       .flatMap((line, index) =>
-        retired.flatMap(([pattern, instead]) => {
-          const found = pattern.exec(line)?.[0];
+        list.flatMap(([pattern, instead]) => {
+          const found = pattern.exec(textOf(file, line))?.[0];
           return found === undefined ? [] : [`${file}:${index + 1} says "${found}": ${instead}`];
         }),
       ),
   );
+}
 
-const problems = [...crowded, ...spoken];
+const ours = files.filter((file) => !unread.test(file));
+const spoken = saying(retired, ours, (_, line) => line);
+const misspelled = saying(
+  respelled,
+  ours.filter((file) => read.test(file)),
+  sentencesOf,
+);
+
+const problems = [...crowded, ...spoken, ...misspelled];
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 if (problems.length > 0) process.exitCode = 1;

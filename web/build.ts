@@ -24,6 +24,8 @@ export type WebBuildOptions = {
   /** Settings that are built into the pages. */
   productName: string;
   contactEmail: string | null;
+  analyticsUrl: string | null;
+  socialLinks: readonly string[];
   /** The operator's catalogue, whose prices the home page shows. */
   modelsFile: string | null;
   /** Aborts the build, which then throws. */
@@ -39,11 +41,12 @@ const sources = [
   'services/http/guide.ts',
   'services/identity/refusals.ts',
   // The pages share the view of a run and everything it is built from.
-  'services/optimizations/{run,council,prompts,reading,check,files}/*.ts',
+  'services/optimizations/{contract,run,council,prompts,reading,refinement,check,files}/**/*.ts',
+  'services/platform/*.ts',
   // The prices on the home page.
   'services/payments/catalogue.ts',
   'services/models/catalogue.json',
-  'services/models/strategy-list.ts',
+  'services/models/{*,seating/*}.ts',
   'package-lock.json',
   'tsconfig.json',
 ];
@@ -119,6 +122,8 @@ async function buildWeb({ root, log, signal, ...names }: WebBuildOptions): Promi
       NODE_ENV: 'production',
       PRODUCT_NAME: names.productName,
       CONTACT_EMAIL: names.contactEmail ?? '',
+      ANALYTICS_URL: names.analyticsUrl ?? '',
+      SOCIAL_LINKS: names.socialLinks.join(' '),
       MODELS_FILE: names.modelsFile ?? '',
     },
   });
@@ -137,9 +142,11 @@ async function endOf(child: ChildProcess): Promise<string | null> {
   return promise;
 }
 
-function sourceHash({ root, productName, contactEmail, modelsFile }: WebBuildOptions): string {
+function sourceHash(options: WebBuildOptions): string {
+  const { root, productName, contactEmail, analyticsUrl, socialLinks, modelsFile } = options;
   const operators = modelsFile === null ? null : readFileSync(modelsFile, 'utf8');
-  const hash = createHash('sha256').update(JSON.stringify([productName, contactEmail, operators]));
+  const names = [productName, contactEmail, analyticsUrl, socialLinks];
+  const hash = createHash('sha256').update(JSON.stringify([names, operators]));
   for (const path of sourceFiles(root)) {
     hash
       .update(`${path}\0`)
@@ -167,12 +174,16 @@ function recordPath(root: string): string {
 }
 
 if (import.meta.main) {
-  const { logLevel, productName, contactEmail, modelsFile } = readEnv(process.env);
+  const { logLevel, productName, contactEmail, analyticsUrl, socialLinks, modelsFile } = readEnv(
+    process.env,
+  );
   await buildWebWhenStale({
     root: join(import.meta.dirname, '..'),
     log: createLog({ level: logLevel, process: 'build' }),
     productName,
     contactEmail,
+    analyticsUrl,
+    socialLinks,
     modelsFile,
     signal: new AbortController().signal,
   });

@@ -3,3 +3,17 @@ declare module '#docs/*.md' {
   const html: string;
   export default html;
 }
+
+/** The same of `content/pages`. */
+declare module '#content/pages/*.md' {
+  const html: string;
+  export default html;
+}
+
+/** A topic of `content/help`. */
+declare module '#content/help/*.md' {
+  import type { Topic } from '#web/features/site/topics.ts';
+
+  const topic: Topic;
+  export default topic;
+}

@@ -1,6 +1,6 @@
 /**
- * Reduces the two typefaces to the characters the interface uses and writes them to
- * `web/src/fonts`. Run by hand after a typeface package changes: `node web/subset-fonts.ts`.
+ * Reduces the two typefaces to the characters the interface uses and writes each in two files to
+ * `web/src/fonts`: one for every page, one for the characters that few pages need. Run by hand after a typeface package changes: `node web/subset-fonts.ts`.
  *
  * It also prints the figures for the fallback faces in `web/src/fonts/fonts.css`. A fallback is
  * scaled to our average glyph width, ascent and descent, so no line moves when the real face
@@ -9,14 +9,16 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import subsetFont, { type VariationAxes } from 'subset-font';
 
-/** Basic Latin, Latin-1 with the French characters it lacks, punctuation, arrows and signs. */
-const characters = [range(0x20, 0x7e), range(0xa0, 0xff), 'ŒœŸı', '–—‘’‚“”„•…‹›€™−×÷≈≤≥→←↑↓'].join(
-  '',
-);
+/** What English text of ours is made of. Only this part of a typeface is loaded ahead of the page. */
+const basic = [range(0x20, 0x7e), '\u00a0\u00ad©é·×–—‘’“”•…€−→'].join('');
+/** What people's names and texts add: the rest of Latin-1 and French, and rarer signs. */
+const more = Array.from(`${range(0xa1, 0xff)}ŒœŸı‚„‹›™≈≤≥←↑↓`)
+  .filter((character) => !basic.includes(character))
+  .join('');
 
 const faces = [
   {
-    file: 'newsreader-500.woff2',
+    name: 'newsreader-500',
     source: import.meta
       .resolve('@fontsource-variable/newsreader/files/newsreader-latin-opsz-normal.woff2'),
     license: import.meta.resolve('@fontsource-variable/newsreader/LICENSE'),
@@ -24,7 +26,7 @@ const faces = [
     weights: [500],
   },
   {
-    file: 'instrument-sans.woff2',
+    name: 'instrument-sans',
     source: import.meta
       .resolve('@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2'),
     license: import.meta.resolve('@fontsource-variable/instrument-sans/LICENSE'),
@@ -78,15 +80,22 @@ const frequencies: Readonly<Record<string, number>> = {
 
 for (const face of faces) {
   const original = await readFile(new URL(face.source));
-  const cut = await subset(original, face.axes, 'woff2');
-  await writeFile(new URL(`./src/fonts/${face.file}`, import.meta.url), cut);
+  for (const [file, characters] of [
+    [`${face.name}.woff2`, basic],
+    [`${face.name}-more.woff2`, more],
+  ] as const) {
+    const cut = await subset(original, characters, face.axes, 'woff2');
+    await writeFile(new URL(`./src/fonts/${file}`, import.meta.url), cut);
+    console.log(`${file}: ${cut.length} bytes`);
+  }
   await copyFile(
     new URL(face.license),
-    new URL(`./src/fonts/${face.file.replace('.woff2', '')}.LICENSE.txt`, import.meta.url),
+    new URL(`./src/fonts/${face.name}.LICENSE.txt`, import.meta.url),
   );
-  console.log(`${face.file}: ${cut.length} bytes`);
   for (const weight of face.weights) {
-    const metrics = readMetrics(await subset(original, { ...face.axes, wght: weight }, 'sfnt'));
+    const metrics = readMetrics(
+      await subset(original, basic, { ...face.axes, wght: weight }, 'sfnt'),
+    );
     console.log(`  at weight ${weight}, average letter ${metrics.averageWidth.toFixed(4)} em`);
     for (const fallback of fallbacks) {
       const scale = metrics.averageWidth / (fallback.averageWidth / fallback.unitsPerEm);
@@ -97,7 +106,14 @@ for (const face of faces) {
   }
 }
 
-function subset(font: Buffer, axes: VariationAxes, format: 'sfnt' | 'woff2'): Promise<Buffer> {
+console.log(`unicode-range of the second files: ${ranges(more)}`);
+
+function subset(
+  font: Buffer,
+  characters: string,
+  axes: VariationAxes,
+  format: 'sfnt' | 'woff2',
+): Promise<Buffer> {
   return subsetFont(font, characters, {
     targetFormat: format,
     variationAxes: axes,
@@ -109,6 +125,21 @@ function range(from: number, to: number): string {
   return Array.from({ length: to - from + 1 }, (_, index) =>
     String.fromCodePoint(from + index),
   ).join('');
+}
+
+/** `U+A1-A8, U+AA`, for the style sheet. */
+function ranges(characters: string): string {
+  const points = Array.from(characters, (one) => one.codePointAt(0) ?? 0).toSorted((a, b) => a - b);
+  const hex = (point: number): string => point.toString(16).toUpperCase();
+  const runs: [number, number][] = [];
+  for (const point of points) {
+    const last = runs.at(-1);
+    if (last && last[1] === point - 1) last[1] = point;
+    else runs.push([point, point]);
+  }
+  return runs
+    .map(([from, to]) => (from === to ? `U+${hex(from)}` : `U+${hex(from)}-${hex(to)}`))
+    .join(', ');
 }
 
 function percent(share: number): string {

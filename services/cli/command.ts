@@ -77,10 +77,12 @@ function requireCount(command: Verb, given: number): void {
   const names = command.arguments.match(/\[?"?<[^>]+>"?(\]|\|--all)?/g) ?? [];
   const needed = names.filter((name) => !/^\[|--all$/.test(name));
   const missing = needed[given];
-  if (missing !== undefined) throw new UsageError(`${missing} is missing`);
+  if (missing !== undefined) throw new UsageError(`Missing: ${missing}`);
   if (given > names.length)
     throw new UsageError(
-      names.length === 0 ? 'It takes no arguments' : `It takes ${names.join(' ')} and no more`,
+      names.length === 0
+        ? 'This command takes no arguments'
+        : `Too many arguments. Expected: ${names.join(' ')}`,
     );
 }
 
@@ -99,7 +101,7 @@ export function usageOf(command: Verb): string {
 
 export function required(call: Pick<CliCall, 'positionals'>, index: number, what: string): string {
   const value = call.positionals[index];
-  if (value === undefined || value === '') throw new UsageError(`${what} is missing`);
+  if (value === undefined || value === '') throw new UsageError(`Missing: ${what}`);
   return value;
 }
 

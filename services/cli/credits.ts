@@ -39,21 +39,24 @@ const grant: CliCommand = {
   noun: 'credits',
   verb: 'grant',
   arguments: '<email|user id> <credits>',
-  summary: 'Gives credits that were not bought; the operator and the reason are recorded.',
+  summary: 'Grants free credits. Records the operator and the reason.',
   options: {
-    reason: { type: 'string', help: 'Why; sealed, shown to auditors' },
+    reason: { type: 'string', help: 'Reason for the grant (encrypted; auditors can read it)' },
     type: { type: 'string', help: 'bonus or other (default other)' },
-    key: { type: 'string', help: 'The same key twice gives once (default: each call gives)' },
+    key: {
+      type: 'string',
+      help: 'Idempotency key: repeating it grants only once (default: every call grants)',
+    },
   },
   async run(call) {
     const { database } = call;
-    const credits = amountOf(required(call, 1, 'The number of credits'));
+    const credits = amountOf(required(call, 1, 'number of credits'));
     const reason = text(call, 'reason')?.trim();
-    if (!reason) throw new UsageError('--reason is missing');
+    if (!reason) throw new UsageError('Missing: --reason');
     const source = text(call, 'type') ?? 'other';
     if (source !== 'bonus' && source !== 'other')
       throw new UsageError('--type must be bonus or other');
-    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
+    const person = await personNamed(database, required(call, 0, 'email address'));
     if (person.erasing_at !== null) throw identityProblem('account-erasing');
     const operator = operatorName();
     await database.sealer.createDataKey('account', person.id, person.id);
@@ -96,10 +99,10 @@ const balance: CliCommand = {
   noun: 'credits',
   verb: 'balance',
   arguments: '<email|user id>',
-  summary: 'The balance of one person.',
+  summary: "Shows one person's balance.",
   options: {},
   async run(call) {
-    const person = await personNamed(call.database, required(call, 0, 'The e-mail address'));
+    const person = await personNamed(call.database, required(call, 0, 'email address'));
     return showBalance(call, person.id);
   },
 };
@@ -123,13 +126,13 @@ const replayCommand: CliCommand = {
   noun: 'credits',
   verb: 'replay',
   arguments: '<email|user id>',
-  summary: 'Every event of an account with its running balance, recomputed and compared.',
+  summary: 'Lists every event of an account with a recomputed running balance, and checks it.',
   options: {
     at: { type: 'string', help: 'Up to a time (ISO 8601) or a position in the log, inclusive' },
     csv: { type: 'boolean', help: 'Print comma-separated values' },
   },
   async run(call) {
-    const person = await personNamed(call.database, required(call, 0, 'The e-mail address'));
+    const person = await personNamed(call.database, required(call, 0, 'email address'));
     const result = await replayOf(call.database, person.id, cutOf(text(call, 'at')));
     if (call.options['csv'] === true) for (const line of csvOf(result)) print(line);
     else printResult(call, result, replayLines(result));
@@ -209,9 +212,9 @@ const verify: CliCommand = {
   noun: 'credits',
   verb: 'verify',
   arguments: '[<email|user id>]',
-  summary: 'Recomputes accounts from their events and compares everything that is stored.',
+  summary: 'Recomputes accounts from their events and checks them against what is stored.',
   options: {
-    root: { type: 'string', help: 'The root of an anchor, from the log: it must still stand' },
+    root: { type: 'string', help: "An anchor's root, from the log, to check that it still holds" },
   },
   async run(call) {
     const { database } = call;

@@ -16,14 +16,14 @@ const reset: SettingsCommand = {
   arguments: '',
   summary:
     'Move the data folder aside, so that the next start creates an empty one. Deletes nothing.',
-  options: { yes: { type: 'boolean', help: 'Do not ask' } },
+  options: { yes: { type: 'boolean', help: 'Skip the confirmation' } },
   async runOnSettings(call) {
     const { env, options } = call;
     await requireResettable(env);
     const { data } = foldersOf(env.dataDir);
     const movedTo = `${data}-${new Date().toISOString().replaceAll(':', '-')}`;
     if (options['yes'] !== true && !(await confirmed(data, movedTo))) {
-      say('Nothing was changed');
+      say('Nothing changed');
       return 1;
     }
     await requireResettable(env);

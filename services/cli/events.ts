@@ -13,8 +13,8 @@ const show: CliCommand = {
   noun: 'events',
   verb: 'show',
   arguments: '<stream>',
-  summary: 'The events of one stream as they are stored.',
-  options: { open: { type: 'boolean', help: 'Open sealed text; recorded in the audit log' } },
+  summary: 'Shows the stored events of one stream.',
+  options: { open: { type: 'boolean', help: 'Decrypt text (recorded in the audit log)' } },
   async run(call) {
     const { database } = call;
     const streamId = required(call, 0, 'The name of the stream');
@@ -69,7 +69,8 @@ const tailCommand: CliCommand = {
   noun: 'events',
   verb: 'tail',
   arguments: '',
-  summary: 'New events as they are committed, one JSON document a line, until Ctrl-C.',
+  summary:
+    'Streams new events as they are committed, one JSON document per line. Stop with Ctrl-C.',
   options: {},
   async run({ database }) {
     const listener = startListening({ url: database.url });
@@ -98,7 +99,7 @@ const verify: CliCommand = {
   noun: 'events',
   verb: 'verify',
   arguments: '[<stream>]',
-  summary: 'Recomputes the hash chains and checks that readers get each stream in its order.',
+  summary: 'Recomputes the hash chains and checks that every stream is read in order.',
   options: {},
   async run(call) {
     const streamId = call.positionals[0];

@@ -17,7 +17,7 @@ const rotate: CliCommand = {
   noun: 'keys',
   verb: 'rotate',
   arguments: '',
-  summary: 'New keys to seal and to sign with; the old ones are retired when nothing needs them.',
+  summary: 'Creates new encryption and signing keys. Old keys are retired once nothing needs them.',
   options: {
     data: { type: 'boolean', help: 'Only the key that wraps data keys (DATA_KEY)' },
     jwt: { type: 'boolean', help: 'Only the key that signs tokens (JWT_KEYS)' },
@@ -146,7 +146,7 @@ async function requireStopped({ pool }: Database): Promise<void> {
   );
   if (rows[0]?.running === true)
     throw new RotationRefused(
-      'The app is running with the old keys, or ran until a moment ago; stop it and try again in 30 seconds',
+      'The app is running with the old keys, or just stopped. Stop it and try again in 30 seconds.',
     );
 }
 
@@ -195,7 +195,7 @@ function linesOf({ kind, kept, keys, retired, rewrapped }: Rotated): string[] {
   const variable = variableOf[kind];
   const lines =
     kind === 'data'
-      ? [`Data keys: ${rewrapped} rewrapped, all are wrapped by ${first}.`]
+      ? [`Data keys: ${rewrapped} rewrapped. All now use ${first}.`]
       : [
           `Tokens: ${first} signs${others.length > 0 ? `, ${others.join(', ')} still verify` : ''}.`,
         ];
@@ -206,7 +206,7 @@ function linesOf({ kind, kept, keys, retired, rewrapped }: Rotated): string[] {
   if (retired.length === 0)
     return [
       ...lines,
-      `${variable} holds one key. To replace it, put a new one before it (openssl rand -base64 32), start every process again, and repeat this.`,
+      `${variable} holds one key. To replace it, put a new one before it (openssl rand -base64 32), restart every process, and run this again.`,
     ];
   const from = kind === 'data' ? 'now' : 'a day after every process was started with the new one';
   return [...lines, `May be removed from ${variable} ${from}: ${retired.join(', ')}.`];

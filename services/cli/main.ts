@@ -17,8 +17,10 @@ import { dataCommands, ResetRefused } from './data.ts';
 import { NoSuchPerson, openDatabase } from './database.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
+import { messageCommands } from './site/messages.ts';
 import { modelCommands } from './models.ts';
 import { optimizationCommands } from './optimizations.ts';
+import { policyCommands } from './site/policies.ts';
 import { projectionCommands } from './projections.ts';
 import { runCommands } from './run.ts';
 import { stripeCommands } from './stripe.ts';
@@ -42,6 +44,8 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...eventCommands,
   ...keyCommands,
   ...dataCommands,
+  ...messageCommands,
+  ...policyCommands,
   ...tokenCommands,
   ...stripeCommands,
   ...modelCommands,
@@ -55,7 +59,7 @@ async function main(words: readonly string[]): Promise<number> {
   const wantsHelp = args.includes('--help') || args.length === 0;
   if (!found) {
     const isAsked = wantsHelp && (args.length === 0 || args[0] === '--help' || isNoun(args[0]));
-    say(isAsked ? overview(args[0]) : `There is no such command\n\n${overview(args[0])}`);
+    say(isAsked ? overview(args[0]) : `Unknown command\n\n${overview(args[0])}`);
     return isAsked ? 0 : 2;
   }
   const { command, rest } = found;

@@ -31,7 +31,7 @@ const list: SettingsCommand = {
   noun: 'models',
   verb: 'list',
   arguments: '[<strategy>]',
-  summary: 'Who would sit where with the present keys, and why not the wanted model.',
+  summary: 'Shows which models the current keys seat, and why a wanted model is missing.',
   options: {},
   async runOnSettings(call) {
     const { env } = call;
@@ -47,7 +47,7 @@ const list: SettingsCommand = {
       const panel = seated.find(({ strategy }) => strategy.id === named);
       if (!panel)
         throw new UsageError(
-          `There is no such strategy; there are ${catalogue.strategies.map(({ id }) => id).join(', ')}`,
+          `Unknown strategy. Choose one of ${catalogue.strategies.map(({ id }) => id).join(', ')}`,
         );
       printResult(call, documentOf(panel, catalogue), seatLines(panel));
       return panel.unavailable === null ? 0 : 1;
@@ -166,7 +166,8 @@ const check: SettingsCommand = {
   noun: 'models',
   verb: 'check',
   arguments: '',
-  summary: 'Checks keys, ids, one small answer of each seated model, prices and retirements.',
+  summary:
+    'Checks keys, ids, prices, and retirements, and asks each seated model one small question.',
   options: {},
   async runOnSettings(call) {
     const { env } = call;
@@ -188,7 +189,7 @@ const check: SettingsCommand = {
       ...table(providers.map(providerRow)),
       ...faults.map(lineOf),
     ]);
-    if (connected.length === 0) say('No provider is connected: there is no key to check');
+    if (connected.length === 0) say('No provider is connected, so there is no key to check');
     return faults.length === 0 ? 0 : 1;
   },
 };
@@ -211,12 +212,13 @@ const sync: SettingsCommand = {
   noun: 'models',
   verb: 'sync',
   arguments: '',
-  summary: "Compares the catalogue with OpenRouter's public list: prices, retirements, new models.",
+  summary:
+    "Compares the catalog with OpenRouter's public list: prices, retirements, and new models.",
   options: {
     write: { type: 'boolean', help: 'Merge the differences into MODELS_FILE' },
     since: {
       type: 'string',
-      help: 'New models are those listed since this day (default: 90 days ago)',
+      help: 'Counts models listed since this day as new (default: 90 days ago)',
     },
   },
   async runOnSettings(call) {

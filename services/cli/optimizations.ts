@@ -23,13 +23,14 @@ const verify: CliCommand = {
   noun: 'optimizations',
   verb: 'verify',
   arguments: '<run id>',
-  summary: 'Recomputes order, agreement, cost and charge of a run from its events and compares.',
+  summary:
+    "Recomputes a run's ranking, agreement, cost, and charge from its events, and checks them.",
   options: {},
   async run(call) {
-    const runId = required(call, 0, 'The id of the run');
+    const runId = required(call, 0, 'run id');
     const { events: recorded } = await readStream(call.database.pool, streamOf(runId));
     if (recorded.length === 0) {
-      say('There is no run with this id');
+      say('Run not found');
       return 1;
     }
     const events = recorded.map(runEventOf);

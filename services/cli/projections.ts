@@ -15,7 +15,7 @@ const list: CliCommand = {
   noun: 'projections',
   verb: 'list',
   arguments: '',
-  summary: 'The read models and what they read.',
+  summary: 'Lists the read models and what they read.',
   options: {},
   async run(call) {
     const rows = projections.map(({ name, kind, events }) => ({
@@ -39,7 +39,7 @@ const status: CliCommand = {
   noun: 'projections',
   verb: 'status',
   arguments: '',
-  summary: 'How far each read model is behind the log.',
+  summary: 'Shows how far each read model is behind the log.',
   options: {},
   async run(call) {
     const rows = await projectionStatus(call.database.pool, projections);
@@ -64,7 +64,7 @@ const rebuildCommand: CliCommand = {
   noun: 'projections',
   verb: 'rebuild',
   arguments: '<name>|--all',
-  summary: 'Rebuilds a read model from the first event and puts it in place.',
+  summary: 'Rebuilds a read model from the first event and swaps it in.',
   options: all,
   async run(call) {
     const results = [];
@@ -97,7 +97,7 @@ const verifyCommand: CliCommand = {
   noun: 'projections',
   verb: 'verify',
   arguments: '<name>|--all',
-  summary: 'Compares a read model with what its events say, row by row.',
+  summary: 'Compares a read model with its events, row by row.',
   options: all,
   async run(call) {
     const results = [];
@@ -127,7 +127,7 @@ const retryCommand: CliCommand = {
   noun: 'projections',
   verb: 'retry',
   arguments: '<name>|--all',
-  summary: 'Applies the waiting events of streams that a read model has set aside.',
+  summary: 'Applies the waiting events of streams a read model has set aside.',
   options: all,
   async run(call) {
     const { pool } = call.database;

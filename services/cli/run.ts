@@ -39,9 +39,10 @@ const ask: CliCommand = {
   noun: 'run',
   verb: '',
   arguments: '"<question>"',
-  summary: 'A whole run: asks the models, shows their progress, prints the recommendation.',
+  summary:
+    'Runs a question end to end: asks the models, shows progress, prints the recommendation.',
   options: {
-    as: { type: 'string', help: 'Whose run it is (default: the demo account)' },
+    as: { type: 'string', help: 'The owner of the run (default: the demo account)' },
     strategy: { type: 'string', help: 'balanced (default), economy, fast, …' },
     type: { type: 'string', help: 'business_strategy (default), marketing, finance, …' },
     context: { type: 'string', help: 'What the models should know' },
@@ -52,11 +53,11 @@ const ask: CliCommand = {
     const person = await whoAsks(database, text(call, 'as'));
     const request = await checkFirst(database, person, asked);
     if (request === null) {
-      say('Not started. Nothing was charged.');
+      say('Not started. No credits were charged.');
       return 1;
     }
     await using workers = await workersFor(database);
-    if (workers.own) say('No worker is running: this command works on its own.');
+    if (workers.own) say('No worker is running, so this command does the work itself.');
     await sayEstimate(database, request);
     return await show(call, await begin(database, person, request));
   },
@@ -66,11 +67,11 @@ const refine: CliCommand = {
   noun: 'optimizations',
   verb: 'refine',
   arguments: '<run id>',
-  summary: 'Refines a result for its owner: the models vote again, with what is new or without.',
+  summary: 'Refines a result: the models vote again, with or without new information.',
   options: {
-    fact: { type: 'string', help: 'A fact that is other than the models took it to be' },
-    claim: { type: 'string', help: 'The claim that the fact is about, such as c3' },
-    instruction: { type: 'string', help: 'What to consider' },
+    fact: { type: 'string', help: 'A fact that differs from what the models assumed' },
+    claim: { type: 'string', help: 'The claim the fact is about, such as c3' },
+    instruction: { type: 'string', help: 'What the models should consider' },
   },
   async run(call) {
     const { database } = call;
@@ -79,17 +80,17 @@ const refine: CliCommand = {
       ...given(call, 'claim', 'claim_id'),
       ...given(call, 'instruction', 'instruction'),
     });
-    const runId = required(call, 0, 'The id of the run');
+    const runId = required(call, 0, 'run id');
     const state = await database.readState(runId);
     if (state.stage === 'none') {
-      say('There is no run with this id');
+      say('Run not found');
       return 1;
     }
     const { userId } = state;
     const id = await nextRefinementId(database.pool, runId, state);
     const person = await findUser(database.pool, userId);
     await using workers = await workersFor(database);
-    if (workers.own) say('No worker is running: this command works on its own.');
+    if (workers.own) say('No worker is running, so this command does the work itself.');
     const commandId = uuidV5(id, 'create', randomUUID());
     await refineRun(
       { ...database, ...limitsFor(database, person?.subscription_tier ?? 'free') },
@@ -119,7 +120,7 @@ async function show(call: CliCall, runId: string): Promise<number> {
 
 function requestOf(call: CliCall): CreateOptimizationRequest {
   return parsed(CreateOptimizationRequest, {
-    challenge: required(call, 0, 'The question'),
+    challenge: required(call, 0, 'question'),
     strategy: text(call, 'strategy') ?? 'balanced',
     ...given(call, 'type', 'challenge_type'),
     ...given(call, 'context', 'context'),
@@ -243,7 +244,7 @@ async function watch(database: Database, runId: string): Promise<Optimization> {
   try {
     for (;;) {
       const read = await database.readRun(runId);
-      if (!read) throw new Error('The run has gone');
+      if (!read) throw new Error('The run no longer exists');
       const view = await withProgress(database.pool, read.view);
       const shown = describeRun(view, database.clock());
       screen.show(shown);
@@ -288,13 +289,13 @@ function modelLine(model: Optimization['models'][number]): string {
   const cost = modelCost(model.costCents === null ? null : model.costCents / 100, 'en-US');
   const mark = model.simulated ? ' (simulated)' : '';
   const reason = model.reason === null ? '' : `  ${model.reason}`;
-  return `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${String(model.progress).padStart(3)} %  ${model.status.padEnd(10)} ${cost}${reason}`;
+  return `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${String(model.progress).padStart(3)}%  ${model.status.padEnd(10)} ${cost}${reason}`;
 }
 
 function runLine(run: Optimization): string {
   const { step_details: details } = run.evolution;
   const cost = `${run.cost_is_minimum ? '≥ ' : ''}${modelCost(run.cost, 'en-US')}`;
-  return `    ${details.padEnd(46)} ${String(run.progress).padStart(3)} %  ${cost}`;
+  return `    ${details.padEnd(46)} ${String(run.progress).padStart(3)}%  ${cost}`;
 }
 
 /** Ctrl-C asks whether to cancel; a second one leaves the run going and ends the command. */
@@ -304,12 +305,12 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
     const lines = createInterface({ input: process.stdin, output: process.stderr });
     try {
       const answer = await lines.question(
-        'Cancel the run? Half of its credits are charged once a model was called. [y/N] ',
+        'Cancel the run? If a model has been called, half its price is charged. [y/N] ',
       );
       if (!isYes(answer)) return;
       await cancel();
     } catch (error) {
-      say(error instanceof Problem ? error.message : 'The run could not be cancelled');
+      say(error instanceof Problem ? error.message : "The run couldn't be canceled");
     } finally {
       lines.close();
       asking = false;
@@ -317,7 +318,7 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
   };
   const onInterrupt = () => {
     if (asking) {
-      say('The run continues; this command ends.');
+      say('The run continues. This command is done.');
       process.exit(1);
     }
     asking = true;

@@ -9,9 +9,12 @@ const sync: CliCommand = {
   noun: 'stripe',
   verb: 'sync',
   arguments: '',
-  summary: 'Makes the products and prices of the catalogue at Stripe, or compares them.',
+  summary: "Creates the catalog's products and prices at Stripe, or compares them.",
   options: {
-    check: { type: 'boolean', help: 'Only compare; 1 when something is missing or different' },
+    check: {
+      type: 'boolean',
+      help: 'Compare only. Exits with 1 if anything is missing or different.',
+    },
   },
   async run(call) {
     const settings = call.database.env.stripe;

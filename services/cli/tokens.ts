@@ -23,18 +23,18 @@ const issue: CliCommand = {
   noun: 'tokens',
   verb: 'issue',
   arguments: '',
-  summary: 'Makes a token by which another service may call; it is shown once.',
+  summary: 'Creates a token for another service. It is shown only once.',
   options: {
-    scope: { type: 'string', help: `What it may do: ${serviceScopes.join(', ')}` },
-    name: { type: 'string', help: 'Which service it is for' },
-    'daily-cap': { type: 'string', help: 'Credits that it may consume a UTC day' },
+    scope: { type: 'string', help: `What the token allows: ${serviceScopes.join(', ')}` },
+    name: { type: 'string', help: 'The name of the service' },
+    'daily-cap': { type: 'string', help: 'The most credits it can use per UTC day' },
   },
   async run(call) {
     const { pool, audit, clock } = call.database;
     const scope = scopeOf(text(call, 'scope'));
     const name = nameOf(text(call, 'name'));
     const cap = text(call, 'daily-cap');
-    if (cap === undefined) throw new UsageError('--daily-cap is missing');
+    if (cap === undefined) throw new UsageError('Missing: --daily-cap');
     const dailyCap = amountOf(cap);
     const createdBy = operatorName();
     const token = { name, scope, dailyCap, createdBy };
@@ -48,7 +48,7 @@ const issue: CliCommand = {
       printResult(call, { id, name, scope, daily_cap: dailyCap, token: secret }, []);
     else {
       print(secret);
-      say(`${id} for ${name}. Keep the token now: it is not shown again.`);
+      say(`${id} for ${name}. Keep the token now: it won't be shown again.`);
     }
     return 0;
   },
@@ -59,7 +59,7 @@ function scopeOf(given: string | undefined): ServiceScope {
   if (scope === undefined)
     throw new UsageError(
       given === undefined
-        ? '--scope is missing'
+        ? 'Missing: --scope'
         : `--scope must be one of: ${serviceScopes.join(', ')}`,
     );
   return scope;
@@ -68,9 +68,9 @@ function scopeOf(given: string | undefined): ServiceScope {
 /** One line, because tables print it. */
 function nameOf(given: string | undefined): string {
   const name = given?.trim() ?? '';
-  if (name === '') throw new UsageError('--name is missing');
+  if (name === '') throw new UsageError('Missing: --name');
   if (!/^[^\p{Cc}]{1,80}$/u.test(name))
-    throw new UsageError('--name is at most 80 characters in one line');
+    throw new UsageError('--name can have up to 80 characters on one line');
   return name;
 }
 
@@ -78,7 +78,7 @@ const list: CliCommand = {
   noun: 'tokens',
   verb: 'list',
   arguments: '',
-  summary: 'The tokens of other services, newest first.',
+  summary: "Lists other services' tokens, newest first.",
   options: {},
   async run(call) {
     const { pool, clock } = call.database;
@@ -125,11 +125,11 @@ const revoke: CliCommand = {
   noun: 'tokens',
   verb: 'revoke',
   arguments: '<token id>',
-  summary: 'Ends a token at once and for good.',
+  summary: 'Revokes a token right away, permanently.',
   options: {},
   async run(call) {
     const { pool, audit, clock } = call.database;
-    const id = required(call, 0, 'The id of the token');
+    const id = required(call, 0, 'token id');
     const outcome = await inTransaction(pool, async (client) => {
       const done = await revokeServiceToken(client, id, new Date(clock()));
       if (done === 'revoked')
@@ -137,11 +137,11 @@ const revoke: CliCommand = {
       return done;
     });
     if (outcome === null) {
-      say('There is no token with this id');
+      say('Token not found');
       return 1;
     }
     printResult(call, { id, revoked: true }, [
-      outcome === 'revoked' ? `${id} is revoked` : `${id} had been revoked before`,
+      outcome === 'revoked' ? `${id} is revoked` : `${id} was already revoked`,
     ]);
     return 0;
   },

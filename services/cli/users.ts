@@ -14,7 +14,7 @@ import { voidLinks } from '#services/identity/links/links.ts';
 import { endSessionsOf, listSessions } from '#services/identity/sessions/sessions.ts';
 import { listUsers } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import { csvLine } from '#services/platform/export.ts';
+import { csvLine } from '#services/platform/csv.ts';
 import { erasureOf } from '#services/core.ts';
 import {
   operatorName,
@@ -37,7 +37,7 @@ const list: CliCommand = {
   noun: 'users',
   verb: 'list',
   arguments: '',
-  summary: 'Accounts, the newest first.',
+  summary: 'Lists accounts, newest first.',
   options: {
     limit: { type: 'string', help: `How many (default ${listed.usual}, at most ${listed.most})` },
     csv: { type: 'boolean', help: 'Print comma-separated values' },
@@ -104,7 +104,7 @@ const show: CliCommand = {
   noun: 'users',
   verb: 'show',
   arguments: '<email|user id>',
-  summary: 'One account: state, sessions, credits.',
+  summary: "Shows one account's state, sessions, and credits.",
   options: {},
   async run(call) {
     const { database } = call;
@@ -148,7 +148,7 @@ const confirm: CliCommand = {
   noun: 'users',
   verb: 'confirm',
   arguments: '<email|user id>',
-  summary: 'Counts the address as proved, when a mail cannot arrive.',
+  summary: "Marks an address as confirmed when email can't reach it.",
   options: {},
   async run(call) {
     const { database } = call;
@@ -167,7 +167,7 @@ const confirm: CliCommand = {
       return true;
     });
     printResult(call, { id, confirmed }, [
-      confirmed ? 'The address counts as confirmed.' : 'There was nothing to confirm.',
+      confirmed ? 'Address confirmed.' : 'The address was already confirmed.',
     ]);
     return 0;
   },
@@ -177,7 +177,7 @@ const endSessions: CliCommand = {
   noun: 'users',
   verb: 'end-sessions',
   arguments: '<email|user id>',
-  summary: 'Signs a person out everywhere, within a second.',
+  summary: 'Signs a person out everywhere within a second.',
   options: {},
   async run(call) {
     const { pool, audit, clock } = call.database;
@@ -191,7 +191,7 @@ const endSessions: CliCommand = {
       detail: { reason: 'operator', count: ended },
     });
     printResult(call, { id, ended }, [
-      ended === 1 ? '1 session was ended.' : `${ended} sessions were ended.`,
+      ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`,
     ]);
     return 0;
   },
@@ -201,17 +201,20 @@ const erase: CliCommand = {
   noun: 'users',
   verb: 'erase',
   arguments: '[<email|user id>]',
-  summary: 'Erases a person for good, or after a restore everyone whom a list names.',
+  summary: 'Permanently erases a person or, after a restore, everyone on a list.',
   options: {
-    reason: { type: 'string', help: 'Why, such as the number of a ticket; it stays, so no names' },
-    from: { type: 'string', help: 'A file that `users erasures --json` has written' },
-    yes: { type: 'boolean', help: 'It cannot be undone' },
+    reason: {
+      type: 'string',
+      help: "Reason, such as a ticket number. It is kept, so don't use names.",
+    },
+    from: { type: 'string', help: 'A file written by `users erasures --json`' },
+    yes: { type: 'boolean', help: 'Confirms an erasure, which cannot be undone' },
   },
   async run(call) {
     const from = text(call, 'from');
     const isOfOne = call.positionals.length > 0;
     if (isOfOne === (from !== undefined))
-      throw new UsageError('Name a person, or a list by --from');
+      throw new UsageError('Name a person, or a list with --from');
     return from === undefined ? erasePerson(call) : eraseListed(call, from);
   },
 };
@@ -219,10 +222,10 @@ const erase: CliCommand = {
 async function erasePerson(call: CliCall): Promise<number> {
   const { database } = call;
   const given = text(call, 'reason')?.trim();
-  if (!given) throw new UsageError('--reason is missing');
+  if (!given) throw new UsageError('Missing: --reason');
   const account = await personIn(call);
   const reason = reasonOf(given, account);
-  requireYes(call, `This erases ${account.id} for good: every text, and the account.`);
+  requireYes(call, `This erases ${account.id} permanently: all text, and the account.`);
   const { id: userId } = account;
   const erasure = erasureOf(database);
   await askForErasure(erasure, { userId, actor: operatorName(), reason });
@@ -232,7 +235,7 @@ async function erasePerson(call: CliCall): Promise<number> {
   printResult(call, { id: userId, erased, waits_for: erased ? null : progress.waitsFor }, [
     erased
       ? 'Erased.'
-      : 'The account is closed. A run or a mail is still in progress; a worker erases the rest when it ends.',
+      : 'The account is closed. A run or email is still in progress; a worker erases the rest when it ends.',
   ]);
   return 0;
 }
@@ -254,7 +257,7 @@ export function reasonOf(given: string, person: Pick<Account, 'email' | 'name'> 
 async function eraseListed(call: CliCall, path: string): Promise<number> {
   const { database } = call;
   const listOfAll = await readList(path);
-  requireYes(call, `This erases everyone whom ${path} names, for good.`);
+  requireYes(call, `This permanently erases everyone listed in ${path}.`);
   const added = await addErasures(database.pool, listOfAll);
   const people = await applyErasures(database.pool);
   await database.audit({
@@ -267,12 +270,12 @@ async function eraseListed(call: CliCall, path: string): Promise<number> {
   for (const userId of people)
     if ((await eraseAccount(erasureOf(database), userId)) !== 'erased') waiting.push(userId);
   printResult(call, { listed: listOfAll.length, added, erased: people, waiting }, [
-    `${listOfAll.length} erasures are listed, ${added} were not known here.`,
-    `${people.length} people were erased again.`,
+    `${listOfAll.length} erasures listed, ${added} new here.`,
+    `${people.length} people erased again.`,
     ...(waiting.length === 0
       ? []
       : [
-          `Of ${waiting.length} a run or a mail is still under way; a worker closes their accounts then.`,
+          `Of ${waiting.length} have a run or email in progress; a worker closes their accounts when it ends.`,
         ]),
   ]);
   return 0;
@@ -283,7 +286,7 @@ async function readList(path: string): Promise<ErasureList> {
     return v.parse(ErasureList, JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
     const reason = error instanceof v.ValiError || error instanceof SyntaxError;
-    throw new UsageError(reason ? `${path} is no list of erasures` : `${path} cannot be read`, {
+    throw new UsageError(reason ? `${path} isn't a list of erasures` : `${path} can't be read`, {
       cause: error,
     });
   }
@@ -293,7 +296,7 @@ const erasures: CliCommand = {
   noun: 'users',
   verb: 'erasures',
   arguments: '',
-  summary: 'Who and what was erased, to be kept outside and applied after a restore.',
+  summary: 'Lists erasures. Keep the list off this server and apply it after a restore.',
   options: {},
   async run(call) {
     const rows = await readErasures(call.database.pool);
@@ -310,7 +313,7 @@ const erasures: CliCommand = {
 };
 
 async function personIn(call: CliCall): Promise<Account> {
-  return personNamed(call.database, required(call, 0, 'The e-mail address or id'));
+  return personNamed(call.database, required(call, 0, 'email address or id'));
 }
 
 function requireYes(call: CliCall, what: string): void {

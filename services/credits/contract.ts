@@ -41,14 +41,17 @@ const Amount = v.pipe(
   v.number('Enter a number of credits'),
   v.safeInteger('Enter a whole number of credits'),
   v.minValue(1, 'Enter at least 1 credit'),
-  v.maxValue(creditLimits.amount, `Enter at most ${creditLimits.amount} credits`),
+  v.maxValue(creditLimits.amount, `Enter up to ${creditLimits.amount} credits.`),
   v.description('Whole credits'),
 );
 
 /** `GET /credits/balance`. */
 export const Balance = v.object({
-  available_credits: v.pipe(Count, v.description('Credits that a run can be paid from now')),
-  reserved_credits: v.pipe(Count, v.description('Credits held by runs that have not settled yet')),
+  available_credits: v.pipe(Count, v.description('Credits available to pay for runs now')),
+  reserved_credits: v.pipe(
+    Count,
+    v.description('Credits reserved by runs that have not settled yet'),
+  ),
   debt_credits: v.pipe(
     Count,
     v.description(
@@ -61,12 +64,15 @@ export const Balance = v.object({
       'A payment was refunded and then also taken back by the bank; nothing can be spent until the operator lifts it',
     ),
   ),
-  total_purchased: v.pipe(Count, v.description('Credits bought so far, without bonus')),
-  total_consumed: v.pipe(
+  total_purchased: v.pipe(
     Count,
-    v.description('Credits used so far, net of what was returned for runs'),
+    v.description('Credits bought so far, not counting bonus credits'),
   ),
-  total_credits: v.pipe(Count, v.description('Credits bought, bonus and other together, so far')),
+  total_consumed: v.pipe(Count, v.description('Credits used so far, net of returns')),
+  total_credits: v.pipe(
+    Count,
+    v.description('All credits received so far: bought, bonus, and other'),
+  ),
   used_credits: v.pipe(Count, v.description('Credits; the same as `total_consumed`')),
 });
 export type Balance = v.InferOutput<typeof Balance>;
@@ -99,31 +105,26 @@ export type ReasonCode = v.InferOutput<typeof ReasonCode>;
  * its debt; `balance_after` is that sum up to and including this line. A reservation is no line.
  */
 export const Transaction = v.object({
-  id: v.pipe(
-    v.string(),
-    v.description('Of this line, a UUID; the cursor `before` of the next page'),
-  ),
+  id: v.pipe(v.string(), v.description("The line's id, a UUID; use it as the cursor `before`")),
   transaction_type: TransactionType,
-  description: v.pipe(v.string(), v.description('The line in words')),
+  description: v.pipe(v.string(), v.description('The line, in words')),
   created_at: CheckedTime,
   amount: v.pipe(
     v.number(),
     v.safeInteger(),
-    v.description('Credits, signed: what the line adds to the account or takes from it; never 0'),
+    v.description('Credits, signed: what the line adds to or takes from the account; never 0'),
   ),
   balance_after: v.pipe(
     v.number(),
     v.safeInteger(),
-    v.description('Credits: available and held less debt, up to and including this line'),
+    v.description('The balance after this line, in credits: available plus reserved, minus debt'),
   ),
   reason_code: ReasonCode,
-  run_id: v.optional(v.pipe(v.string(), v.description('The run that it is about, `opt_…`'))),
+  run_id: v.optional(v.pipe(v.string(), v.description('The run this line is about, `opt_…`'))),
   purchase_id: v.optional(
-    v.pipe(v.string(), v.description('The purchase that it is about, `pur_…`')),
+    v.pipe(v.string(), v.description('The purchase this line is about, `pur_…`')),
   ),
-  lot_id: v.optional(
-    v.pipe(v.string(), v.description('The lot of credits that it is about, `lot_…`')),
-  ),
+  lot_id: v.optional(v.pipe(v.string(), v.description('The lot this line is about, `lot_…`'))),
 });
 export type Transaction = v.InferOutput<typeof Transaction>;
 
@@ -137,10 +138,10 @@ export const HistoryQuery = v.strictObject({
     v.pipe(
       WholeText(1, creditLimits.historyMost, {
         notWhole: 'The limit is a whole number',
-        tooSmall: 'The limit is at least 1',
-        tooLarge: `The limit is at most ${creditLimits.historyMost}`,
+        tooSmall: 'The limit must be at least 1.',
+        tooLarge: `The limit can be up to ${creditLimits.historyMost}.`,
       }),
-      v.description('Lines, at most'),
+      v.description('The most lines to return'),
     ),
     String(creditLimits.history),
   ),
@@ -148,18 +149,27 @@ export const HistoryQuery = v.strictObject({
     v.pipe(
       v.string(),
       v.uuid('Not the id of a transaction'),
-      v.description('A cursor: the `id` of the last line that one has; older lines follow'),
+      v.description(
+        'A cursor: the `id` of the last line received; the reply continues with older lines',
+      ),
     ),
   ),
 });
 export type HistoryQuery = v.InferOutput<typeof HistoryQuery>;
+
+const Millicredits = v.pipe(
+  Count,
+  v.description(
+    "Credits, in thousandths: the model's share of what its runs were charged, by what its calls cost",
+  ),
+);
 
 /** `GET /credits/analytics`. */
 export const CreditAnalytics = v.object({
   monthly_consumption: v.pipe(
     v.number(),
     v.safeInteger(),
-    v.description('Credits used in this month (UTC), net of what was returned'),
+    v.description('Credits used this month (UTC), net of returns'),
   ),
   /** The last twelve months, oldest first, this one included; `month` like `2026-11`. */
   consumption_by_month: v.array(
@@ -168,9 +178,22 @@ export const CreditAnalytics = v.object({
       credits: v.pipe(
         v.number(),
         v.safeInteger(),
-        v.description('Credits used in the month, net of what was returned'),
+        v.description('Credits used in the month, net of returns'),
       ),
     }),
+  ),
+  consumption_by_day: v.pipe(
+    v.array(
+      v.object({
+        day: v.pipe(v.string(), v.isoDate(), v.description('A day in UTC, like `2026-11-22`')),
+        credits: v.pipe(
+          v.number(),
+          v.safeInteger(),
+          v.description('Credits used on the day, net of what was returned'),
+        ),
+      }),
+    ),
+    v.description('The last 90 days, the oldest first, this one included'),
   ),
   average_cost_per_optimization: v.pipe(
     v.nullable(v.pipe(v.number(), v.minValue(0))),
@@ -179,41 +202,73 @@ export const CreditAnalytics = v.object({
     ),
   ),
   completed_optimizations: v.pipe(Count, v.description('Runs, over all time')),
-  total_consumed: v.pipe(
-    Count,
-    v.description('Credits, over all time; net of what was returned for runs'),
+  total_consumed: v.pipe(Count, v.description('Credits used over all time, net of returns')),
+  /** A run's charge is shared over the seats that answered, by their cost; the shares sum to it. */
+  most_used_models: v.pipe(
+    v.array(
+      v.object({
+        model: v.pipe(v.string(), v.description('The id of the model')),
+        name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+        total_credits: v.pipe(Count, v.description('`millicredits` as credits, rounded')),
+        millicredits: Millicredits,
+      }),
+    ),
+    v.description('The five with most credits'),
   ),
-  /** A run's charge is shared over its seats by their cost; the shares sum to the charge. */
-  most_used_models: v.array(
-    v.object({
-      model: v.pipe(v.string(), v.description('The id of the model')),
-      total_credits: v.pipe(
-        Count,
-        v.description(
-          "Credits: the model's share of what its runs were charged, by what its calls cost",
+  models: v.pipe(
+    v.array(
+      v.object({
+        model: v.pipe(v.string(), v.description('The id of the model')),
+        name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+        maker: v.pipe(
+          v.nullable(v.string()),
+          v.description('Who made it; null for a model that the catalogue does not list'),
         ),
-      ),
-    }),
+        simulated: v.pipe(
+          v.boolean(),
+          v.description('The simulator answered for it in at least one run'),
+        ),
+        calls: v.pipe(Count, v.description('Calls that began, failed ones included')),
+        answers: v.pipe(Count, v.description('Answers and votes that it gave')),
+        input_tokens: v.pipe(Count, v.description('Of the calls that reported them')),
+        output_tokens: v.pipe(Count, v.description('Of the calls that reported them')),
+        cost: v.pipe(
+          v.number(),
+          v.minValue(0),
+          v.description(
+            'USD that its calls cost us; of simulated calls, what they would have cost',
+          ),
+        ),
+        cost_is_minimum: v.pipe(
+          v.boolean(),
+          v.description('A call whose cost is unknown is not in `cost`'),
+        ),
+        millicredits: Millicredits,
+      }),
+    ),
+    v.description(
+      "Every model called in the user's runs, over all time, the one with most credits first. Answers and votes only: calls that collect claims, write and check the recommendation are not listed by model",
+    ),
   ),
   as_of: v.pipe(
     CheckedTime,
-    v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
+    v.description('The figures are complete up to this time; ISO 8601 in UTC'),
   ),
 });
 export type CreditAnalytics = v.InferOutput<typeof CreditAnalytics>;
 
 const PerMillionTokens = v.pipe(
   v.nullable(v.pipe(v.number(), v.minValue(0))),
-  v.description('List price, USD for a million tokens; null where the catalogue names none'),
+  v.description('List price, USD per million tokens; null if the catalog has none'),
 );
 const Measured = v.object({
   answers: v.pipe(
     v.nullable(Count),
-    v.description('Answers in the last 90 days whose cost is known; null for fewer than 20'),
+    v.description('Answers in the last 90 days with a known cost; null below 20'),
   ),
   average_cost: v.pipe(
     v.nullable(v.pipe(v.number(), v.minValue(0))),
-    v.description('USD of one answer, on average over these; null for fewer than 20'),
+    v.description('Average cost of one answer in USD; null below 20 answers'),
   ),
 });
 
@@ -221,9 +276,10 @@ const Measured = v.object({
 export const ModelCosts = v.object({
   models: v.array(
     v.object({
-      id: v.pipe(v.string(), v.description('Of the model, as strategies name it')),
+      id: v.pipe(v.string(), v.description("The model's id, as strategies use it")),
       name: v.string(),
       provider: v.string(),
+      maker: v.pipe(v.string(), v.description('Who made it, as people read it')),
       input_price: PerMillionTokens,
       cached_input_price: PerMillionTokens,
       output_price: PerMillionTokens,
@@ -234,7 +290,7 @@ export const ModelCosts = v.object({
   ),
   as_of: v.pipe(
     CheckedTime,
-    v.description('Measured figures hold everything that happened until then; ISO 8601 in UTC'),
+    v.description('Measured figures are complete up to this time; ISO 8601 in UTC'),
   ),
 });
 export type ModelCosts = v.InferOutput<typeof ModelCosts>;
@@ -246,11 +302,11 @@ export type CheckUsageRequest = v.InferOutput<typeof CheckUsageRequest>;
 export const CheckUsageReply = v.object({
   has_sufficient_credits: v.pipe(
     v.boolean(),
-    v.description('Whether a run of this price could start now; if not, `refusal` says why'),
+    v.description('Whether a run at this price could start now; if not, `refusal` says why'),
   ),
-  required_credits: v.pipe(Count, v.description('Credits, as asked')),
-  current_balance: v.pipe(Count, v.description('Credits that a run can be paid from now')),
-  shortfall: v.pipe(Count, v.description('Credits that are missing; 0 when there are enough')),
+  required_credits: v.pipe(Count, v.description('Credits requested')),
+  current_balance: v.pipe(Count, v.description('Credits available to pay for runs now')),
+  shortfall: v.pipe(Count, v.description('Credits missing; 0 if there are enough')),
   refusal: v.pipe(
     v.nullable(
       v.object({
@@ -264,7 +320,9 @@ export const CheckUsageReply = v.object({
         message: v.pipe(v.string(), v.description('A sentence')),
       }),
     ),
-    v.description('What the start of a run of this price would be refused with; null for nothing'),
+    v.description(
+      'The refusal that starting a run at this price would get; null if it could start',
+    ),
   ),
 });
 export type CheckUsageReply = v.InferOutput<typeof CheckUsageReply>;
@@ -274,7 +332,7 @@ export const ConsumeRequest = v.strictObject({
   user_id: v.pipe(
     v.string('Name the user'),
     v.regex(/^usr_[0-9a-hjkmnp-tv-z]{26}$/, 'Not the id of a user'),
-    v.description('Whose credits: `usr_` and 26 characters'),
+    v.description("The id of the credits' owner: `usr_` and 26 characters"),
   ),
   credits: Amount,
   reason: v.pipe(
@@ -282,13 +340,13 @@ export const ConsumeRequest = v.strictObject({
     v.trim(),
     v.minLength(1, 'Say what the credits are for'),
     v.maxLength(creditLimits.reason, `Use at most ${creditLimits.reason} characters`),
-    v.description("What for, in the service's words; kept sealed, as part of the person's ledger"),
+    v.description("The purpose, in the service's words; stored encrypted in the person's ledger"),
   ),
 });
 export type ConsumeRequest = v.InferOutput<typeof ConsumeRequest>;
 
 export const ConsumeReply = v.object({
-  consumption_id: v.pipe(v.string(), v.description('Of this use, `con_…`')),
+  consumption_id: v.pipe(v.string(), v.description('The id of this consumption, `con_…`')),
   consumed_credits: v.pipe(Count, v.description('Credits')),
   /** The account after it. */
   balance: Balance,
@@ -297,7 +355,7 @@ export type ConsumeReply = v.InferOutput<typeof ConsumeReply>;
 
 /** The reason why a frozen account cannot spend, in the API and on the pages. */
 export const spendingFrozenSentence =
-  'Your credits cannot be spent: a payment was refunded to you, and then your bank took it back as well. Write to us to settle it.';
+  "You can't spend your credits: we refunded one of your payments, and then your bank took back the same payment. Contact us to settle it.";
 
 /** The text of the insufficient-credits panel and of its 402. */
 export function insufficientCreditsSentence(of: {
@@ -315,31 +373,31 @@ export function insufficientCreditsSentence(of: {
 /** A user's credits: balance, sources and uses. */
 export const creditEndpoints = {
   'GET /credits/balance': {
-    summary: 'The balance',
-    description: 'Always current: it includes every change that was answered before.',
+    summary: 'Get the balance',
+    description: 'Always current: it includes every change already confirmed.',
     isConditional: true,
     access: 'person',
     status: 200,
     reply: Balance,
   },
   'GET /credits/history': {
-    summary: 'The ledger, newest line first',
-    description: '`before` is the id of the last line that the caller has.',
+    summary: 'List the ledger, newest line first',
+    description: '`before` is the id of the last line the caller has.',
     access: 'person',
     query: HistoryQuery,
     status: 200,
     reply: History,
   },
   'GET /credits/analytics': {
-    summary: 'What credits were used for',
+    summary: 'Get usage figures',
     description:
-      'The months and the total are always current. Models, the average and the count of runs follow the events: `as_of` says up to when they are complete, usually a few seconds ago.',
+      'The months and the total are always current. Models, the average, and the number of runs follow a few seconds later: they are complete up to `as_of`.',
     access: 'person',
     status: 200,
     reply: CreditAnalytics,
   },
   'GET /credits/model-costs': {
-    summary: 'Prices of models, and the average cost of an answer',
+    summary: 'List model prices and the average cost of an answer',
     description:
       'Prices are USD for a million tokens. `average_cost` is USD for one answer to a question, measured over all users and the last 90 days; both it and `answers` are null below 20 answers, so that no single run shows. Simulated answers are counted apart. Measured figures follow the events: `as_of` says up to when they are complete, usually a few seconds ago.',
     access: 'everyone',
@@ -347,8 +405,8 @@ export const creditEndpoints = {
     reply: ModelCosts,
   },
   'POST /credits/check-usage': {
-    summary: 'Whether a run of this price could start now',
-    description: 'Decides as the start itself does and holds nothing. Rate limits are not checked.',
+    summary: 'Check whether a run at this price could start now',
+    description: 'Decides as the start does, but reserves nothing. Rate limits are not checked.',
     access: 'person',
     body: CheckUsageRequest,
     status: 200,
@@ -357,7 +415,7 @@ export const creditEndpoints = {
   'POST /credits/consume': {
     summary: "Consume a user's credits for another service",
     description:
-      'For services with a token of their own. The `Idempotency-Key` is required, so that a service can repeat a call whose outcome it does not know.',
+      'For services with their own token. The `Idempotency-Key` is required so that a service can safely retry.',
     access: 'service',
     body: ConsumeRequest,
     status: 201,

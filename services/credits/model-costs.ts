@@ -3,6 +3,7 @@ import { readUntil } from '#projections/engine/checkpoint.ts';
 import { modelCosts, readAnswerCosts } from '#projections/model-costs.ts';
 import type { AnswerCosts } from '#projections/model-costs.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
+import { makerNameOf } from '#services/models/seating/words.ts';
 import { creditLimits } from './contract.ts';
 import type { ModelCosts } from './contract.ts';
 
@@ -26,6 +27,7 @@ export async function readModelCosts(
         id,
         name: displayName,
         provider: provider ?? family,
+        maker: makerNameOf(family),
         input_price: price?.inputPerMTok ?? null,
         cached_input_price: price?.cachedInputPerMTok ?? null,
         output_price: price?.outputPerMTok ?? null,

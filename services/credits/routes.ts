@@ -5,6 +5,7 @@ import { creditAnalytics, readAnalytics } from '#projections/credit-analytics.ts
 import { readHistory } from '#projections/credit-history.ts';
 import type { PackageName } from '#projections/credit-history.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
+import { makerNameOf } from '#services/models/seating/words.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -36,6 +37,12 @@ type WithinDailyCap = (
 
 export function creditRoutes(dependencies: CreditRouteDependencies & ServeDependencies) {
   const { pool, clock, packageName, catalogue } = dependencies;
+  const namesOf = (model: string) => {
+    const known = catalogue.modelOf(model);
+    return known
+      ? { name: known.displayName, maker: makerNameOf(known.family) }
+      : { name: model, maker: null };
+  };
   return serve(
     creditEndpoints,
     {
@@ -46,7 +53,7 @@ export function creditRoutes(dependencies: CreditRouteDependencies & ServeDepend
       },
       'GET /credits/analytics': async ({ userId }) => {
         const until = await readUntil(pool, [creditAnalytics], userId);
-        const analytics = await readAnalytics(pool, userId, new Date(clock()));
+        const analytics = await readAnalytics(pool, userId, new Date(clock()), namesOf);
         return { ...analytics, as_of: until.toISOString() };
       },
       'GET /credits/model-costs': async () => readModelCosts(pool, catalogue, new Date(clock())),
@@ -88,7 +95,7 @@ async function consume(
   consumption: Consumption,
 ): Promise<ConsumeReply> {
   const { consumptionId, userId, credits, actor: serviceId, commandId } = consumption;
-  if (!(await takesCommands(userId))) throw notFound('There is no such user.');
+  if (!(await takesCommands(userId))) throw notFound('User not found.');
   const { balance } = await withinDailyCap({ serviceId, commandId, credits }, async () =>
     ledger.consume(consumption),
   );

@@ -1,6 +1,8 @@
 import { except } from 'hono/combine';
 import { compress } from 'hono/compress';
 import type pg from 'pg';
+import type { ContactDependencies } from '#services/contact/messages.ts';
+import { contactRoutes } from '#services/contact/routes.ts';
 import { creditRoutes } from '#services/credits/routes.ts';
 import type { CreditRouteDependencies } from '#services/credits/routes.ts';
 import { identityRoutes } from '#services/identity/routes.ts';
@@ -12,6 +14,8 @@ import { devPages } from './dev-pages.ts';
 import type { DevPagesOptions } from './dev-pages.ts';
 import { streamRoutes } from '#services/live/sse.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
+import { onboardingRoutes } from '#services/onboarding/routes.ts';
+import type { OnboardingDependencies } from '#services/onboarding/onboarding.ts';
 import { startRefusal } from '#services/optimizations/commands.ts';
 import { optimizationRoutes } from '#services/optimizations/routes.ts';
 import type { OptimizationRouteDependencies } from '#services/optimizations/routes.ts';
@@ -37,6 +41,7 @@ import { recipeRoutes } from '#services/recipes/routes.ts';
 import { limitByAddress } from '#services/platform/http/rate-limits.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { securityHeaders } from '#services/platform/http/security-headers.ts';
+import { securityText } from './security-text.ts';
 import { webPages } from './pages.ts';
 import { apiDocs } from './docs.ts';
 import { endpoints } from './endpoints.ts';
@@ -48,7 +53,9 @@ export type AppDependencies = IdentityDependencies &
   ServiceDependencies &
   Omit<CreditRouteDependencies, 'startRefusal'> &
   OptimizationRouteDependencies &
+  OnboardingDependencies &
   StreamDependencies &
+  ContactDependencies &
   HealthDependencies & {
     payments: PaymentDependencies;
     pool: pg.Pool;
@@ -100,6 +107,8 @@ export function createApp(dependencies: AppDependencies) {
     .route('/', paymentRoutes({ ...all, ...dependencies.payments }))
     .route('/', optimizationRoutes(all))
     .route('/', recipeRoutes(all))
+    .route('/', contactRoutes(all))
+    .route('/', onboardingRoutes(all))
     .route('/', streamRoutes(all))
     .all('*', refuseUnknownRoute(Object.keys(endpoints), '/api'));
   const app = createRouter();
@@ -115,6 +124,7 @@ export function createApp(dependencies: AppDependencies) {
   // Requests under /api were answered above.
   app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));
+  app.route('/', securityText(dependencies));
   app.route('/', apiDocs(dependencies));
   if (dependencies.dev) app.route('/dev', devPages(dependencies.dev));
   if (dependencies.web) app.route('/', webPages(dependencies.web));

@@ -111,12 +111,12 @@ code { padding: .125rem .375rem; border-radius: 4px; background: var(--sunken); 
 function connections(connected: readonly Connected[], checked: Checked | null): Html {
   if (connected.length === 0)
     return html`<h2>Connected</h2>
-      <p class="empty">No provider is connected: every model is simulated.</p>`;
+      <p class="empty">No provider is connected, so every model is simulated.</p>`;
   const stateOf = (name: string) => {
     const found = checked?.providers.find((provider) => provider.name === name);
     if (found === undefined) return 'not checked yet';
     return found.listed === null
-      ? 'does not answer'
+      ? 'not responding'
       : `${found.listed} models listed, ${found.answered} answered`;
   };
   return html`<h2>Connected</h2>
@@ -143,7 +143,7 @@ function connections(connected: readonly Connected[], checked: Checked | null): 
     </div>
     ${faultsOf(checked)}
     <form method="post" action="/dev/models">
-      <p>A check calls each seated model once, with one short question.</p>
+      <p>A check calls each model in use once, with one short question.</p>
       <button>Check now</button>
     </form>`;
 }
@@ -166,7 +166,7 @@ function oldPrices({ catalogue, clock }: DevModelsOptions): Html {
   const models = catalogue.staleModels(new Date(clock()).toISOString());
   if (models.length === 0) return html``;
   return html`<h2>Old prices</h2>
-    <p class="warn">Read more than 30 days ago, or ended: ${models.join(', ')}.</p>
+    <p class="warn">Older than 30 days, or expired: ${models.join(', ')}.</p>
     <p><code>models sync</code> compares them with a public list.</p>`;
 }
 
@@ -185,7 +185,7 @@ function missing(additions: readonly Addition[], found: readonly LocalServer[]):
   return html`<h2>What one more key would change</h2>
     ${found.map(
       (server) =>
-        html`<p>${server.found} answers on this machine. This line uses it:</p>
+        html`<p>${server.found} is running on this machine. Add this line to use it:</p>
           <p><code>${server.line}</code></p>`,
     )}
     ${additions.map(
@@ -201,5 +201,5 @@ function missing(additions: readonly Addition[], found: readonly LocalServer[]):
             )}
           </dl>`,
     )}
-    <p>Lines go into <code>.env</code>; a restart uses them.</p>`;
+    <p>Add lines to <code>.env</code>, then restart.</p>`;
 }

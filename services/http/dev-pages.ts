@@ -57,7 +57,7 @@ export function devPages({ sandboxUrl, publicUrl, isPublic, token, models }: Dev
           ? { 'content-type': context.req.header('content-type') ?? 'text/plain' }
           : {}),
       },
-      ...(method === 'POST' ? { body: await readBytes(context, formBytes) } : {}),
+      ...(method === 'POST' ? { body: new Uint8Array(await readBytes(context, formBytes)) } : {}),
     });
     for (const name of passedOn) {
       const value = answer.headers.get(name);
@@ -155,7 +155,7 @@ async function ask(sandboxUrl: string | null, url: URL, request: RequestInit): P
 }
 
 function away(): Problem {
-  return new Problem('busy', 'The sandbox does not answer right now.', {
+  return new Problem('busy', "The sandbox isn't responding right now.", {
     retryAfterSeconds: 1,
   });
 }

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRouter, notFound } from '#services/platform/http/http.ts';
-import { escaped, liveGuide, pageStyle } from './guide.ts';
+import { liveGuide, pageStyle } from './guide.ts';
+import { escapeHtml } from '#services/platform/http/html.ts';
 
 /**
  * `/api-docs`: the description of the API in our own copy of Swagger UI. It loads nothing from other
@@ -57,7 +58,7 @@ export function apiDocs({ productName }: { productName: string }) {
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="robots" content="noindex" />
-    <title>API · ${escaped(productName)}</title>
+    <title>API · ${escapeHtml(productName)}</title>
     <link rel="stylesheet" href="/api-docs/swagger-ui.css" />
     <link rel="stylesheet" href="/api-docs/pages.css" />
     <script src="/api-docs/swagger-ui-bundle.js" defer></script>
@@ -65,10 +66,10 @@ export function apiDocs({ productName }: { productName: string }) {
   </head>
   <body>
     <nav class="top" aria-label="API">
-      <a href="/api-docs/live">Live: how to use the stream and the socket</a>
+      <a href="/api-docs/live">Live updates: how to use the stream and the socket</a>
     </nav>
     <main id="api">
-      <noscript>The description itself is at <a href="/api/openapi.json">/api/openapi.json</a>.</noscript>
+      <noscript>The API description is at <a href="/api/openapi.json">/api/openapi.json</a>.</noscript>
     </main>
   </body>
 </html>

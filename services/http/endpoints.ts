@@ -1,6 +1,8 @@
+import { contactEndpoints } from '#services/contact/contract.ts';
 import { creditEndpoints } from '#services/credits/contract.ts';
 import { identityEndpoints } from '#services/identity/contract.ts';
 import { liveEndpoints } from '#services/live/contract.ts';
+import { onboardingEndpoints } from '#services/onboarding/contract.ts';
 import { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 import { paymentEndpoints } from '#services/payments/contract.ts';
 import { platformEndpoints } from '#services/platform/contract.ts';
@@ -15,5 +17,7 @@ export const endpoints = {
   ...paymentEndpoints,
   ...optimizationEndpoints,
   ...recipeEndpoints,
+  ...contactEndpoints,
+  ...onboardingEndpoints,
   ...liveEndpoints,
 } as const satisfies EndpointList;

@@ -10,6 +10,10 @@ export const apiExamples: Readonly<
   'POST /auth/signup': {
     body: { name: 'Ann Example', email: 'ann@example.com', password: 'Harbour-Candle-58' },
   },
+  'POST /contact': {
+    body: { topic: 'billing', message: 'Where is my invoice?', email: 'ann@example.com' },
+    reply: { reference: 'K7Q2-9M4D', emailed: true },
+  },
   'GET /credits/balance': {
     reply: {
       available_credits: 86,
@@ -55,6 +59,24 @@ export const apiExamples: Readonly<
       ended_at: null,
     },
   },
+  'PUT /onboarding': {
+    body: {
+      version: 3,
+      currentStage: 2,
+      auditData: {
+        aiSubscriptions: ['ChatGPT Plus ($20/mo)'],
+        monthlySpend: 20,
+        orchestrationHours: 10,
+        revenueLevel: '1m-3m',
+        businessType: 'consulting',
+        competitivePressure: 'probably',
+        lostDeals: 4,
+      },
+      selectedChallenge: 'premium-positioning',
+      demonstration: null,
+      question: null,
+    },
+  },
   'POST /optimizations/estimate': {
     body: { strategy: 'balanced', challengeText: 'Should we open a second shop?' },
   },
@@ -76,5 +98,23 @@ export const apiExamples: Readonly<
       strategy: 'balanced',
       challenge_type: 'business_strategy',
     },
+  },
+  'GET /optimizations/{id}/claims': {
+    reply: [
+      {
+        id: 'c1',
+        text: 'The next town has no bakery within 10 km.',
+        importance: 3,
+        outcome: 'agreed',
+        agree_percent: 100,
+        authors: ['S1'],
+        votes: [
+          { seat: 'S1', name: 'GPT-6.1 Terra', stance: 'agree', reason: null },
+          { seat: 'R1', name: 'Mistral Large 4', stance: 'agree', reason: 'The context says so.' },
+        ],
+        quotes: [{ seat: 'S1', text: 'With no bakery nearby, the demand is already there.' }],
+        changed_fact: null,
+      },
+    ],
   },
 };

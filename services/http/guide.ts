@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ReactNode } from 'react';
+import { escapeHtml } from '#services/platform/http/html.ts';
 
 /**
  * `docs/live.md` as a page beside the API description: OpenAPI cannot describe the messages of the stream
@@ -33,7 +34,7 @@ export async function guideContent(text: string): Promise<string> {
       isEmpty(children) ? createElement('td') : createElement('th', { scope: 'col' }, children),
     // Other files of the repository are not served.
     a: ({ href, children }: { href?: string | undefined; children?: ReactNode }) =>
-      href !== undefined && /^(?:https:|#|\/)/.test(href)
+      href !== undefined && /^(?:https:|mailto:|#|\/)/.test(href)
         ? createElement('a', { href }, children)
         : createElement('span', null, children),
   };
@@ -53,13 +54,13 @@ export async function liveGuide({ productName }: { productName: string }): Promi
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="robots" content="noindex" />
-    <title>${escaped(title)} · ${escaped(productName)}</title>
+    <title>${escapeHtml(title)} · ${escapeHtml(productName)}</title>
     <link rel="stylesheet" href="/api-docs/pages.css" />
   </head>
   <body class="guide">
     <nav aria-label="API">
       <a href="/api-docs">All calls</a>
-      <a href="/api/openapi.json">The description as OpenAPI</a>
+      <a href="/api/openapi.json">OpenAPI description</a>
     </nav>
     <main>${content}</main>
   </body>
@@ -103,15 +104,14 @@ export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 `;
 
 /** The anchor of a plain-text heading; other headings have none. */
-function addressOf(heading: ReactNode): string | undefined {
+export function addressOf(heading: ReactNode): string | undefined {
   if (typeof heading !== 'string') return undefined;
-  return heading.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-');
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
 }
 
 function isEmpty(children: ReactNode): boolean {
   return children === undefined || children === null || children === '';
-}
-
-export function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -4,7 +4,7 @@ import { readStream } from '#db/streams.ts';
 import { readAsOfOneMoment } from '#db/reader.ts';
 import { readBalance } from '#projections/credit-account.ts';
 import { creditAnalytics } from '#projections/credit-analytics.ts';
-import { ownerOfRun, ownerOfShownRun } from '#projections/optimization-list.ts';
+import { ownerOfRun, shownRun } from '#projections/optimization-list.ts';
 import { runUsage } from '#projections/run-usage.ts';
 import { creditFacts } from '#services/credits/facts.ts';
 import { createHub } from '#services/live/hub.ts';
@@ -32,7 +32,7 @@ const runPrefix = 'optimization-';
 /** The live view of one API process: its listener, its hub and its snapshots. */
 export async function openLiveView(
   { env, log, resources }: ProcessContext,
-  { url, pool, sealer, clock, registry }: Core,
+  { url, pool, sealer, clock, registry, catalogue: { modelOf } }: Core,
 ): Promise<Omit<StreamDependencies, 'rateLimits'>> {
   const listener = startListening({
     url,
@@ -83,7 +83,11 @@ export async function openLiveView(
   resources.defer(async () => sessions.close());
 
   const snapshotIn = async (client: ClientBase, userId: string, watching: string | null) => {
-    const readRun = createReadRun({ readStream: async (id) => readStream(client, id), sealer });
+    const readRun = createReadRun({
+      readStream: async (id) => readStream(client, id),
+      sealer,
+      modelOf,
+    });
     const balance = await readBalance(client, userId);
     const page = await listRuns({ pool: client, sealer }, userId, {
       page: 1,
@@ -109,7 +113,7 @@ export async function openLiveView(
     ),
     drainedWithinMs: liveLimits.drainedWithinMs,
     clock,
-    ownerOf: async (runId) => ownerOfShownRun(pool, runId),
+    ownerOf: async (runId) => (await shownRun(pool, runId))?.userId ?? null,
     async snapshot(userId, watching) {
       const { cursor, view, ...lists } = await readAsOfOneMoment(
         pool,
@@ -118,7 +122,12 @@ export async function openLiveView(
       );
       if (view === null) return { cursor, snapshot: lists };
       // A provider is asked for its models, which must not hold the transaction open.
-      const run = await withRefinements({ pool, registry, sealer }, userId, view);
+      const readRun = createReadRun({
+        readStream: async (id) => readStream(pool, id),
+        sealer,
+        modelOf,
+      });
+      const run = await withRefinements({ pool, registry, sealer, readRun }, userId, view);
       return {
         cursor,
         snapshot: { ...lists, run: await withTicks(pool, describeRun(run, clock())) },

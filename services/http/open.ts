@@ -2,8 +2,11 @@ import { join } from 'node:path';
 import { appendFunction } from '#db/append-function.ts';
 import { projections } from '#projections/index.ts';
 import { readSetAside } from '#projections/engine/set-aside.ts';
+import { shownRun } from '#projections/optimization-list.ts';
 import { readMonthUsage } from '#projections/run-usage.ts';
+import { createAnnouncement } from './announcement.ts';
 import { createApp } from './app.ts';
+import { contactExport } from '#services/contact/export.ts';
 import { creditExport } from '#services/credits/export.ts';
 import { createAfterwards } from '#services/identity/afterwards.ts';
 import { createExporter } from '#services/identity/accounts/export.ts';
@@ -12,9 +15,11 @@ import { createDailyCap } from '#services/identity/daily-cap.ts';
 import { createTokens } from '#services/identity/sessions/tokens.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import { openLiveView } from './live-view.ts';
+import { createAddressHashes } from '#services/onboarding/bonus.ts';
+import { onboardingExport } from '#services/onboarding/export.ts';
 import { createFileReader } from '#services/optimizations/files/reader.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
-import { packageName } from '#services/payments/catalogue.ts';
+import { oneTimePrice, packageName } from '#services/payments/catalogue.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import { createRateLimits } from '#services/platform/http/rate-limits.ts';
 import { recipeExport } from '#services/recipes/export.ts';
@@ -54,9 +59,22 @@ export async function openHttp(context: ProcessContext, core: Core) {
     exportPerson: createExporter({
       pool,
       clock,
-      parts: [creditExport({ ...core, packageName }), runExport(core), recipeExport(core)],
+      parts: [
+        creditExport({ ...core, packageName }),
+        runExport(core),
+        recipeExport(core),
+        contactExport(core),
+        onboardingExport(core),
+      ],
     }),
     recordRecipeUse: async (use) => recordUse(pool, { ...use, now: clock() }),
+    bonusCredits: env.onboardingBonusCredits,
+    addressHashes: createAddressHashes(env.dataKeys),
+    priceOf: oneTimePrice,
+    statusOfRun: async (userId, runId) => {
+      const run = await shownRun(pool, runId);
+      return run?.userId === userId ? run.status : null;
+    },
     isLocal,
     sandboxSeed: env.sandboxSeed,
     tokens,
@@ -93,7 +111,15 @@ export async function openHttp(context: ProcessContext, core: Core) {
           models: { ...core, settings: env },
         }
       : null,
-    web: readManifest(dist) ? { dist, isLocal, publicUrl: env.publicUrl } : null,
+    web: readManifest(dist)
+      ? {
+          dist,
+          isLocal,
+          publicUrl: env.publicUrl,
+          analyticsUrl: env.analyticsUrl,
+          announcement: createAnnouncement({ pool, clock, log }),
+        }
+      : null,
   });
   const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
   return { app, hub: live.hub, sockets, afterwards };

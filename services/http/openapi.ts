@@ -53,7 +53,7 @@ export function describeApi(options: { productName: string; publicUrl: string })
       version: '1.0.0',
       description: introduction(options),
       contact: { name: options.productName, url: options.publicUrl },
-      license: { name: 'Unlicensed', identifier: 'UNLICENSED' },
+      license: { name: 'Proprietary, all rights reserved', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: `${options.publicUrl}/api` }],
     tags: tags.map(([name, description]) => ({
@@ -78,7 +78,7 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      '`token` of `POST /auth/login`. It ends after `expires_in` seconds; `POST /auth/refresh` has the next one.',
+      '`token` of `POST /auth/login`. It expires after `expires_in` seconds. Get the next one from `POST /auth/refresh`.',
   },
   service: {
     type: 'http',
@@ -90,38 +90,39 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     type: 'apiKey',
     in: 'cookie',
     name: cookieName('refresh', publicUrl),
-    description: `Every call that signs in sets it, and each \`POST /auth/refresh\` replaces it: keep the newest. A call with it that changes something and has no bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send that automatically; other programs have to add it, or the answer is 403 \`cross-site\`.`,
+    description: `Every sign-in call sets it, and each \`POST /auth/refresh\` replaces it; keep the newest. A state-changing call that uses it without a bearer token needs \`Origin: ${new URL(publicUrl).origin}\`. Browsers send it automatically. Other programs must add it, or the call fails with 403 \`cross-site\`.`,
   },
 });
 
 const liveDocs = ({ publicUrl }: { publicUrl: string }): Json => ({
-  description: 'How the stream and the socket are used',
+  description: 'How to use the stream and the socket',
   url: `${publicUrl}/api-docs/live`,
 });
 
 const introduction = ({ publicUrl }: { publicUrl: string }) =>
   [
-    'Every successful response is JSON with its content in `data`; paginated lists have their `pagination`',
-    'beside it. Every refusal is `application/problem+json`, and its `code` is stable.',
-    'A method that an address does not take is refused with 405 `method-not-allowed` and `Allow`; an',
-    'address that is too long, with 414 `address-too-long`.',
-    'Credits are whole numbers, times are ISO 8601 in UTC, `null` means unknown.',
-    'White space around a text is removed, and no text may hold the character NUL. Lengths of texts are counted in UTF-16 units.',
-    'Changes arrive by `GET /stream`, and for older clients by socket.io in the namespace',
-    `\`/optimization\`: see [how both are used](${publicUrl}/api-docs/live).`,
+    'Every successful response is JSON with its content in `data`. Paginated lists also have `pagination`',
+    'beside it. Every error is `application/problem+json` with a stable `code`.',
+    'An unsupported method gets 405 `method-not-allowed` with an `Allow` header. A URL that is',
+    'too long gets 414 `address-too-long`.',
+    'Credits are whole numbers, times are ISO 8601 in UTC, and `null` means unknown.',
+    'Leading and trailing white space is ignored, and text cannot contain NUL. Lengths are counted in UTF-16 units.',
+    'Live updates arrive over `GET /stream`, or for older clients over a socket.io socket in the namespace',
+    `\`/optimization\`. See [how to use both](${publicUrl}/api-docs/live).`,
   ].join('\n');
 
 const tags = [
   ['auth', 'Authentication and sessions'],
   ['users', 'The account'],
-  ['credits', 'Credits, purchases, plans, refunds and statements'],
+  ['credits', 'Credits, purchases, plans, refunds, and statements'],
   ['optimizations', 'Questions and the runs that answer them'],
   ['recipes', 'Questions to start from'],
-  ['stream', 'Changes as they happen'],
+  ['onboarding', 'The four-stage onboarding'],
+  ['stream', 'Live updates'],
   ['avatars', 'Pictures'],
   ['webhooks', 'Webhooks'],
   ['health', 'Liveness and readiness'],
-  ['description', 'The description of the API'],
+  ['description', 'The API description'],
 ] as const;
 
 // --- one endpoint ---
@@ -160,6 +161,7 @@ function operationId(name: string): string {
 
 const security: Readonly<Record<Access, readonly Json[]>> = {
   everyone: [],
+  visitor: [{}, { person: [] }],
   cookie: [{ cookie: [] }],
   person: [{ person: [] }],
   service: [{ service: [] }],
@@ -177,7 +179,7 @@ const ifNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of a response that the caller has kept; 304 while it is unchanged.',
+  description: 'The `ETag` of a response you have kept. The reply is 304 while it is unchanged.',
   schema: { type: 'string' },
 };
 
@@ -188,7 +190,7 @@ const lastEventId = {
   in: 'header',
   required: false,
   description:
-    'The id of the last event received: every later fact is sent once, without a snapshot. An id that cannot be resumed from gets a snapshot.',
+    'The last id you received. You get every later fact once and no snapshot. If the id cannot be used, you get a snapshot.',
   schema: { type: 'string' },
 };
 
@@ -203,13 +205,13 @@ function pathFields(path: string, { path: schema }: Endpoint): Json[] {
 
 /** Path parameters, which no schema describes. */
 const pathWords: Readonly<Record<string, { description: string }>> = {
-  '/auth/links/{kind}': { description: `What the link is for: ${linkKinds.join(', ')}` },
-  '/auth/sessions/{id}': { description: 'Of the session: `ses_` and 26 characters' },
-  '/avatars/{id}': { description: 'Of the picture, as `avatar_url` has it' },
-  '/credits/checkout-sessions/{id}': { description: "Of the checkout, the provider's" },
-  '/credits/purchases/{id}': { description: 'Of the purchase: `pur_` and 26 characters' },
-  '/optimizations/{id}': { description: 'Of the run: `opt_` and 26 characters' },
-  '/recipes/{id}': { description: 'Of the recipe: `rec_` and 26 characters' },
+  '/auth/links/{kind}': { description: `The purpose of the link: ${linkKinds.join(', ')}` },
+  '/auth/sessions/{id}': { description: "The session's id: `ses_` and 26 characters" },
+  '/avatars/{id}': { description: "The picture's id, as in `avatar_url`" },
+  '/credits/checkout-sessions/{id}': { description: "The provider's id of the checkout" },
+  '/credits/purchases/{id}': { description: "The purchase's id: `pur_` and 26 characters" },
+  '/optimizations/{id}': { description: "The run's id: `opt_` and 26 characters" },
+  '/recipes/{id}': { description: "The recipe's id: `rec_` and 26 characters" },
 };
 
 /** Viewers read a parameter's description beside its schema, not inside. */
@@ -305,7 +307,7 @@ function textOf(mediaType: string): Json {
   const messages = ['Snapshot', 'Fact', 'Delta', 'Stale', 'Bye'];
   return {
     type: 'string',
-    description: `Server-sent events; the data of each is ${messages.join(', ')}; that of \`ping\` is empty`,
+    description: `Server-sent events. The data of each is one of ${messages.join(', ')}; a \`ping\` has none.`,
     contentMediaType: eventStream,
     contentSchema: { oneOf: messages.map((one) => ({ $ref: `#/components/schemas/${one}` })) },
   };
@@ -335,13 +337,13 @@ function refusals(): Json {
 const waits: ReadonlySet<number> = new Set([409, 429, 503]);
 
 const etag = {
-  description: 'Identifies this response; send it as `If-None-Match`.',
+  description: 'Identifies this version of the response. Send it back as `If-None-Match`.',
   schema: { type: 'string' },
 };
 
 const headers = {
   'Retry-After': {
-    description: 'Seconds to wait before another try; not on every such refusal.',
+    description: 'Seconds to wait before retrying. Not always present.',
     schema: { type: 'integer', minimum: 0 },
   },
 };
@@ -368,7 +370,7 @@ export function refusalsOf(path: string, endpoint: Endpoint): number[] {
 const { 405: _method, 414: _address, ...ofEndpoints } = titles;
 const meanings: Readonly<Record<number, string>> = {
   ...ofEndpoints,
-  404: "Not found, or another person's",
+  404: 'Not found, or not yours',
 };
 
 function inEnvelope(schema: Json): Json {

@@ -2,35 +2,51 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import { getCookie } from 'hono/cookie';
+import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import { loopbackNames } from '#services/platform/http/cors.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 
-/** The built pages of web/dist, listed in its `pages.json`, in the visitor's theme. */
+/** The built pages of web/dist, listed in its `pages.json`, in the visitor's theme, motion and density. */
 export type WebPagesOptions = {
   /** web/dist, absolute. */
   dist: string;
   isLocal: boolean;
   /** The address that links lead to. */
   publicUrl: string;
+  /** A script that pages load after consent; null for none. */
+  analyticsUrl: string | null;
+  /** Markup at the top of every page; empty for none. */
+  announcement: () => Promise<string>;
 };
 
-const Page = v.object({ file: v.string(), status: v.number() });
+const Page = v.object({ file: v.string(), status: v.number(), styleHash: v.string() });
 const Manifest = v.object({
   pages: v.record(v.string(), Page),
   application: v.object({ ...Page.entries, paths: v.array(v.string()) }),
   notFound: Page,
   htmlTag: v.string(),
-  contentPolicy: v.object({
-    styleHashes: v.array(v.string()),
-    scriptHashes: v.array(v.string()),
+  announcementMark: v.string(),
+  consent: v.object({
+    begin: v.string(),
+    end: v.string(),
+    /** A pattern that finds a choice in the Cookie header. */
+    choice: v.string(),
   }),
   immutablePrefix: v.string(),
 });
 type Manifest = v.InferOutput<typeof Manifest>;
+
+/** What a cookie may choose; anything else never reaches a page. */
+const displayWords: Readonly<Record<string, readonly string[]>> = {
+  theme: ['light', 'dark'],
+  motion: ['reduced', 'full'],
+  density: ['compact'],
+};
 
 /** Null when the pages have not been built. */
 export function readManifest(dist: string): Manifest | null {
@@ -38,27 +54,42 @@ export function readManifest(dist: string): Manifest | null {
   return existsSync(path) ? v.parse(Manifest, JSON.parse(readFileSync(path, 'utf8'))) : null;
 }
 
-export function webPages({ dist, isLocal, publicUrl }: WebPagesOptions) {
+export function webPages({
+  dist,
+  isLocal,
+  publicUrl,
+  analyticsUrl,
+  announcement,
+}: WebPagesOptions) {
   const manifest = readManifest(dist);
   const files = createFiles(dist);
-  if (!manifest) throw new Error(`There are no pages in ${dist}: build them first`);
-  const policy = contentPolicy(manifest);
+  if (!manifest) throw new Error(`No pages found in ${dist}. Build them first.`);
+  const { consent } = manifest;
+  const choice = new RegExp(consent.choice);
   const isApplication = applicationPaths(manifest.application.paths);
 
   const sendPage = async (context: HttpContext, page: v.InferOutput<typeof Page>) => {
     const html = await files.text(page.file);
-    const theme = getCookie(context, 'sf_theme');
     const attributes = [
-      ...(theme === 'light' || theme === 'dark' ? [` data-theme="${theme}"`] : []),
+      ...Object.entries(displayWords).flatMap(([name, words]) => {
+        const word = words.find((known) => known === getCookie(context, `sf_${name}`));
+        return word === undefined ? [] : [` data-${name}="${word}"`];
+      }),
       ...(isLocal ? [' data-mode="local"'] : []),
     ].join('');
     const tag = manifest.htmlTag.replace('>', `${attributes}>`);
-    return send(context, Buffer.from(html.replace(manifest.htmlTag, tag)), {
+    const hasChosen = choice.test(context.req.header('cookie') ?? '');
+    const asked = hasChosen ? without(html, consent) : html;
+    const announced = await announcement();
+    const shown = asked
+      .replace(manifest.htmlTag, tag)
+      .replace(manifest.announcementMark, () => announced);
+    return send(context, Buffer.from(shown), {
       status: page.status,
       type: 'text/html; charset=utf-8',
       headers: {
         'Cache-Control': mayCarryToken(context) ? 'no-store' : 'no-cache',
-        'Content-Security-Policy': policy,
+        'Content-Security-Policy': contentPolicy(page.styleHash, analyticsUrl),
         Vary: 'Accept-Encoding, Cookie',
       },
     });
@@ -86,6 +117,13 @@ export function webPages({ dist, isLocal, publicUrl }: WebPagesOptions) {
   });
 }
 
+/** The page without what stands between two marks. */
+function without(html: string, { begin, end }: { begin: string; end: string }): string {
+  const from = html.indexOf(begin);
+  const to = html.indexOf(end);
+  return from < 0 || to < from ? html : html.slice(0, from) + html.slice(to + end.length);
+}
+
 /** A loop: a regular expression would take quadratic time on a long run of slashes. */
 function withoutTrailingSlashes(path: string): string {
   let end = path.length;
@@ -108,16 +146,17 @@ function otherLoopbackName(requested: string, publicUrl: string): string | null 
   return isOther ? `${home.origin}${url.pathname}${url.search}` : null;
 }
 
-/** No script or style but our own files and the inlined style by its hash. */
-function contentPolicy({ contentPolicy: { styleHashes, scriptHashes } }: Manifest): string {
+/** No script or style but our own files, the inlined style by its hash, and the operator's analytics. */
+function contentPolicy(styleHash: string, analyticsUrl: string | null): string {
+  const analytics = analyticsUrl === null ? '' : ` ${new URL(analyticsUrl).origin}`;
   return [
     "default-src 'self'",
-    `script-src 'self'${quoted(scriptHashes)}`,
-    `style-src 'self'${quoted(styleHashes)}`,
+    `script-src 'self'${analytics}`,
+    `style-src 'self' '${styleHash}'`,
     "img-src 'self' data:",
     "font-src 'self'",
     // Sockets to our own host are part of it.
-    "connect-src 'self'",
+    `connect-src 'self'${analytics}`,
     "object-src 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -129,10 +168,6 @@ function contentPolicy({ contentPolicy: { styleHashes, scriptHashes } }: Manifes
 function mayCarryToken(context: HttpContext): boolean {
   const { pathname, search } = new URL(context.req.url);
   return search !== '' || pathname.startsWith('/auth/');
-}
-
-function quoted(hashes: readonly string[]): string {
-  return hashes.map((hash) => ` '${hash}'`).join('');
 }
 
 /** `/optimizations/$id` matches one segment where the parameter stands. */
@@ -167,7 +202,7 @@ function createFiles(dist: string) {
     if (type === undefined) return null;
     try {
       const bytes = await readFile(join(dist, path));
-      const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+      const etag = `"${digestOf(bytes)}"`;
       const found = { bytes, type, etag };
       known.set(path, found);
       return found;
@@ -195,13 +230,11 @@ function isFileAddress(path: string): boolean {
 const longestFileAddress = 200;
 const isNoFile: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 
-const compressed = new Map<string, Buffer>();
-
-function send(
+async function send(
   context: HttpContext,
   bytes: Buffer,
   answer: { status: number; type: string; headers: Record<string, string>; etag?: string },
-): Response {
+): Promise<Response> {
   const headers: Record<string, string> = {
     'Content-Type': answer.type,
     Vary: 'Accept-Encoding',
@@ -216,7 +249,7 @@ function send(
   if (encoding === null)
     return new Response(Uint8Array.from(bytes), { status: answer.status, headers });
   headers['Content-Encoding'] = encoding;
-  const body = packed(bytes, encoding, answer.etag);
+  const body = await packed(bytes, encoding, answer.etag);
   return new Response(Uint8Array.from(body), { status: answer.status, headers });
 }
 
@@ -227,17 +260,25 @@ function encodingFor(context: HttpContext, type: string, bytes: Buffer): 'br' | 
   return /\bgzip\b/.test(accepted) ? 'gzip' : null;
 }
 
-/** Files are compressed once and well; pages differ by theme and are compressed fast each time. */
-function packed(bytes: Buffer, encoding: 'br' | 'gzip', etag: string | undefined): Buffer {
-  const key = etag === undefined ? undefined : `${encoding} ${etag}`;
-  const known = key === undefined ? undefined : compressed.get(key);
+/** Holds every file, and pages in each combination of theme, motion, density and banner. */
+const compressed = new LRUCache<string, Promise<Buffer>>({ max: 1_000 });
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+/**
+ * Compressed once. A page takes the best quality, because its number of packets decides when it is seen;
+ * for a large script that would take a second.
+ */
+function packed(bytes: Buffer, encoding: 'br' | 'gzip', etag: string | undefined): Promise<Buffer> {
+  const key = `${encoding} ${etag ?? digestOf(bytes)}`;
+  const known = compressed.get(key);
   if (known) return known;
-  const body =
-    encoding === 'br'
-      ? brotliCompressSync(bytes, {
-          params: { [constants.BROTLI_PARAM_QUALITY]: key === undefined ? 4 : 9 },
-        })
-      : gzipSync(bytes);
-  if (key !== undefined) compressed.set(key, body);
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: etag === undefined ? 11 : 9 };
+  const body = encoding === 'br' ? compressBrotli(bytes, { params: quality }) : compressGzip(bytes);
+  compressed.set(key, body);
   return body;
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
 }

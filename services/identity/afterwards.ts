@@ -21,7 +21,7 @@ export function createAfterwards(log: Log): Afterwards {
   return {
     begin(work) {
       if (underWay.size >= afterwardsLimits.waiting)
-        throw new Problem('busy', 'Too much is under way right now. Please try again.', {
+        throw new Problem('busy', "We're busy right now. Please try again in a moment.", {
           retryAfterSeconds: afterwardsLimits.retryAfterSeconds,
         });
       const ended = fewAtOnce(work)

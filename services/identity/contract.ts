@@ -1,197 +1,30 @@
 import * as v from 'valibot';
 import { Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
+import {
+  Email,
+  identityLengths,
+  LoginRequest,
+  Name,
+  NewPassword,
+  Redirect,
+  RememberMe,
+  ResetLinkRequest,
+  SignupRequest,
+} from '#services/identity/contract/forms.ts';
+import { PreferencesChange } from '#services/identity/contract/preferences.ts';
+import {
+  DoneReply,
+  PendingToken,
+  SessionReply,
+  SignupReply,
+  User,
+} from '#services/identity/contract/session.ts';
 
-/**
- * Requests and responses of authentication. The forms in the browser and the routes on the server parse
- * with the same schemas, so the sentences beside a field are written once, here.
- */
+/** Requests and responses of authentication, sessions and a user's own account. */
 
-/** Characters. A password is never cut short, trimmed or changed in case. */
-const identityLengths = {
-  email: 254,
-  nameMin: 2,
-  nameMax: 80,
-  passwordAtLogin: 6,
-  passwordMin: 8,
-  passwordMax: 256,
-} as const;
-
-/**
- * Date of the current terms and privacy policy. The pages show it, the form sends it, sign-up accepts no
- * other, and it is stored with the account.
- */
-export const policyVersion = '2026-11-20' as const;
-
-/** Sentences beside a field that also have a refusal of their own in `identityProblems`. */
-export const fieldSentences = {
-  'invalid-email': 'Please enter a valid email address',
-  'password-too-short': 'Password must be at least 8 characters',
-  'password-too-weak':
-    'Password must contain at least one uppercase letter, one lowercase letter, and one number',
-} as const;
-
-const Email = v.pipe(
-  v.string('Email is required'),
-  v.trim(),
-  v.nonEmpty('Email is required'),
-  v.maxLength(identityLengths.email, fieldSentences['invalid-email']),
-  v.email(fieldSentences['invalid-email']),
-);
-
-/** "a•••@example.com": the owner recognises it, and no one else can read it. */
-export function maskedEmail(email: string): string {
-  const at = email.lastIndexOf('@');
-  return at < 1 ? '•••' : `${email.slice(0, 1)}•••${email.slice(at)}`;
-}
-
-/**
- * Control characters, line breaks and direction marks would break a line that shows the name. The
- * joiners of emoji and of some scripts are allowed. Written as code points, because not every reader of
- * the description supports `\p{…}`.
- */
-// oxlint-disable-next-line no-control-regex
-const plainName = /^[^\u0000-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]*$/u;
-
-const Name = v.pipe(
-  v.string('Full name is required'),
-  v.trim(),
-  v.nonEmpty('Full name is required'),
-  v.regex(plainName, 'Name may not contain line breaks or hidden characters'),
-  v.minLength(identityLengths.nameMin, 'Name must be at least 2 characters'),
-  v.maxLength(identityLengths.nameMax, 'Name must be at most 80 characters'),
-);
-
-/** One pattern with look-aheads, because a schema generator keeps only the first of several. */
-const passwordComposition = /^(?=[\s\S]*[a-z])(?=[\s\S]*[A-Z])(?=[\s\S]*[0-9])/;
-
-const NewPassword = v.pipe(
-  v.string('Password is required'),
-  v.nonEmpty('Password is required'),
-  v.minLength(identityLengths.passwordMin, fieldSentences['password-too-short']),
-  v.maxLength(identityLengths.passwordMax, 'Password must be at most 256 characters'),
-  v.regex(passwordComposition, fieldSentences['password-too-weak']),
-);
-
-/**
- * The rules of a new password one by one, for a checklist that follows the user's typing. Together they
- * accept exactly what `SignupRequest` accepts for `password`, except for the maximum length.
- */
-export const passwordRules = [
-  { id: 'length', words: 'At least 8 characters', met: (password: string) => password.length >= 8 },
-  { id: 'lower', words: 'One lowercase letter', met: (password: string) => /[a-z]/.test(password) },
-  { id: 'upper', words: 'One uppercase letter', met: (password: string) => /[A-Z]/.test(password) },
-  { id: 'digit', words: 'One number', met: (password: string) => /[0-9]/.test(password) },
-] as const;
-
-const RememberMe = v.optional(
-  v.pipe(
-    v.boolean('This field is not valid.'),
-    v.description('Keeps the session for up to 30 days instead of until the browser closes'),
-  ),
-  false,
-);
-
-/**
- * `POST /auth/login`. The server does not apply the form's minimum of six characters: any wrong pair gets
- * the same response.
- */
-export const LoginRequest = v.strictObject({
-  email: Email,
-  password: v.pipe(
-    v.string('Password is required'),
-    v.nonEmpty('Password is required'),
-    v.maxLength(identityLengths.passwordMax, 'Password must be at most 256 characters'),
-  ),
-  remember_me: RememberMe,
-});
-export type LoginRequest = v.InferOutput<typeof LoginRequest>;
-
-/** The login form: the request, and a hint about passwords that are too short to be right. */
-export const LoginForm = v.strictObject({
-  ...LoginRequest.entries,
-  password: v.pipe(
-    v.string('Password is required'),
-    v.nonEmpty('Password is required'),
-    v.minLength(identityLengths.passwordAtLogin, 'Password must be at least 6 characters'),
-    v.maxLength(identityLengths.passwordMax, 'Password must be at most 256 characters'),
-  ),
-});
-
-const Redirect = v.optional(
-  v.pipe(
-    v.string(),
-    v.maxLength(2_000),
-    v.description('A path of this site to go to afterwards; anything else is ignored'),
-  ),
-);
-
-/** `POST /auth/signup`. */
-export const SignupRequest = v.strictObject({
-  name: Name,
-  email: Email,
-  password: NewPassword,
-  /** Without it no terms are stored as accepted. */
-  terms_version: v.optional(
-    v.pipe(
-      v.literal(
-        policyVersion,
-        `The terms have changed. Version ${policyVersion} is current: reload the page, read it, and accept it.`,
-      ),
-      v.description('The date of the terms that the person accepted; only the current one'),
-    ),
-  ),
-  redirect: Redirect,
-});
-export type SignupRequest = v.InferOutput<typeof SignupRequest>;
-
-const RepeatedPassword = v.pipe(
-  v.string('Please confirm your password'),
-  v.nonEmpty('Please confirm your password'),
-);
-
-/** The sign-up form: the request's fields, the repeated password and the checkbox. */
-export const SignupForm = v.pipe(
-  v.strictObject({
-    name: Name,
-    email: Email,
-    password: NewPassword,
-    confirmPassword: RepeatedPassword,
-    terms: v.literal(true, 'You must accept the Terms of Service and Privacy Policy'),
-  }),
-  v.forward(
-    v.partialCheck(
-      [['password'], ['confirmPassword']],
-      (form) => form.password === form.confirmPassword,
-      'Passwords do not match',
-    ),
-    ['confirmPassword'],
-  ),
-);
-
-/** What a plan brings, lowest first. */
-export const tiers = ['free', 'pro', 'scale'] as const;
-export type Tier = (typeof tiers)[number];
-
-/** The user, in `GET /users/me` and every session reply. */
-export const User = v.object({
-  id: v.pipe(v.string(), v.description('Of the person: `usr_` and 26 characters')),
-  email: v.string(),
-  name: v.string(),
-  subscription_tier: v.picklist(tiers),
-  optimizations_used: v.pipe(
-    v.number(),
-    v.description('Runs of this month, as `GET /optimizations/usage` counts them'),
-  ),
-  optimizations_limit: v.pipe(
-    v.number(),
-    v.description('Runs a month that bonus credits may pay for; −1 is unlimited'),
-  ),
-  avatar_url: v.nullish(v.pipe(v.string(), v.description('Of the picture; null for none'))),
-  created_at: Time,
-  updated_at: Time,
-});
-export type User = v.InferOutput<typeof User>;
+/** Live sessions of one person: one more ends the oldest. */
+export const sessionsAtMost = 10;
 
 /** The user in `GET` and `PATCH /users/me`: `User` and what only the user sees. */
 export const Profile = v.object({
@@ -203,12 +36,15 @@ export const Profile = v.object({
   ),
   pending_email: v.pipe(
     v.nullable(v.string()),
-    v.description('The address that a change waits to be confirmed for; null for none'),
+    v.description('A new address waiting to be confirmed; null if there is none'),
   ),
-  preferred_dashboard: v.nullable(v.picklist(['standard', 'elite'])),
   onboarding_completed_at: v.nullable(Time),
-  notify_run_finished: v.pipe(v.boolean(), v.description('A mail when a run has ended')),
-  notify_low_balance: v.pipe(v.boolean(), v.description('A mail when few credits are left')),
+  shares_statistics: v.pipe(
+    v.boolean(),
+    v.description('Counts and scores of the runs, never text, are part of `GET /community`'),
+  ),
+  notify_run_finished: v.pipe(v.boolean(), v.description('Email when a run ends')),
+  notify_low_balance: v.pipe(v.boolean(), v.description('Email when credits run low')),
 });
 export type Profile = v.InferOutput<typeof Profile>;
 
@@ -216,8 +52,10 @@ export type Profile = v.InferOutput<typeof Profile>;
 export const ProfileChange = v.strictObject({
   name: v.optional(Name),
   preferred_dashboard: v.optional(v.nullable(v.picklist(['standard', 'elite']))),
-  notify_run_finished: v.optional(v.boolean('This field is not valid.')),
-  notify_low_balance: v.optional(v.boolean('This field is not valid.')),
+  shares_statistics: v.optional(v.boolean("This field isn't valid.")),
+  notify_run_finished: v.optional(v.boolean("This field isn't valid.")),
+  notify_low_balance: v.optional(v.boolean("This field isn't valid.")),
+  preferences: v.optional(PreferencesChange),
 });
 export type ProfileChange = v.InferOutput<typeof ProfileChange>;
 
@@ -229,43 +67,6 @@ export const avatarLimits = {
   mediaTypes: pictureTypes,
 } as const;
 
-/**
- * `data` of login, refresh, exchange and session: `token` and `access_token` are the same string.
- * `GET /auth/session` answers null without a session, so that a visitor's console shows no error.
- */
-export const SessionReply = v.object({
-  token: v.pipe(
-    v.string(),
-    v.description('The access token, a JWT; to be sent as `Authorization: Bearer …`'),
-  ),
-  access_token: v.pipe(v.string(), v.description('The same as `token`')),
-  expires_at: v.pipe(Time, v.description('When the access token ends; ISO 8601 in UTC')),
-  expires_in: v.pipe(v.number(), v.description('Seconds until the access token ends')),
-  user: User,
-});
-export type SessionReply = v.InferOutput<typeof SessionReply>;
-
-const PendingToken = v.pipe(
-  v.string(),
-  v.description(
-    'Names the address when its confirmation email is requested again, and nothing else',
-  ),
-);
-
-/**
- * `data` of sign-up. With `needsEmailVerification` there is no session yet; `pending_token` then names
- * the address in `POST /auth/resend-confirmation` and grants nothing else.
- */
-export const SignupReply = v.union([
-  v.object({ needsEmailVerification: v.literal(true), pending_token: PendingToken }),
-  v.object({ ...SessionReply.entries, needsEmailVerification: v.optional(v.literal(false)) }),
-]);
-export type SignupReply = v.InferOutput<typeof SignupReply>;
-
-/** `data` of calls that return nothing, such as logout. */
-export const DoneReply = v.object({ ok: v.literal(true) });
-export type DoneReply = v.InferOutput<typeof DoneReply>;
-
 // --- links in mails ---
 
 /** `POST /auth/resend-confirmation`: the address, or the `pending_token` of sign-up. */
@@ -273,20 +74,6 @@ export const ResendRequest = v.union([
   v.strictObject({ email: Email, redirect: Redirect }),
   v.strictObject({ pending_token: v.pipe(PendingToken, v.maxLength(2_000)), redirect: Redirect }),
 ]);
-
-/**
- * The path if it is one of this site, else null: without a scheme, a host, or a backslash or control
- * character that a browser would read as one. Anyone can put a path into a link or a request.
- */
-export function ownPath(candidate: string | undefined, origin: string): string | null {
-  if (!candidate || !candidate.startsWith('/') || /^\/[/\\]|[\\\p{Cc}]/u.test(candidate))
-    return null;
-  if (!URL.canParse(candidate, origin)) return null;
-  const url = new URL(candidate, origin);
-  // `/.//host` resolves to a path with two leading slashes, which is then read as a host.
-  if (url.origin !== new URL(origin).origin || url.pathname.startsWith('//')) return null;
-  return `${url.pathname}${url.search}${url.hash}`;
-}
 
 /** `POST /auth/magic-link`. With a PKCE challenge the link yields a code for the holder of the verifier. */
 export const MagicLinkRequest = v.strictObject({
@@ -296,24 +83,21 @@ export const MagicLinkRequest = v.strictObject({
   code_challenge: v.optional(
     v.pipe(
       v.string(),
-      v.regex(/^[\w-]{43}$/, 'This field is not valid.'),
-      v.description('PKCE: the SHA-256 of a verifier, in base64url. The link then answers a code'),
+      v.regex(/^[\w-]{43}$/, "This field isn't valid."),
+      v.description('PKCE: the SHA-256 of a verifier, in base64url. The link then returns a code'),
     ),
   ),
   code_challenge_method: v.optional(v.literal('S256', 'Only S256 is supported.')),
 });
 export type MagicLinkRequest = v.InferOutput<typeof MagicLinkRequest>;
 
-/** `POST /auth/password/reset-request`. */
-export const ResetLinkRequest = v.strictObject({ email: Email });
-
 /** The kinds of emailed link, as in `/auth/link/{kind}#{token}` and `POST /auth/links/{kind}`. */
 export const linkKinds = ['confirm', 'magic', 'reset', 'email', 'undo'] as const;
 export type LinkKind = (typeof linkKinds)[number];
 
 const OpaqueToken = v.pipe(
-  v.string('This link is not valid.'),
-  v.regex(/^[\w-]{43}$/, 'This link is not valid.'),
+  v.string("This link isn't valid."),
+  v.regex(/^[\w-]{43}$/, "This link isn't valid."),
   v.description('From a link: 256 random bits in base64url'),
 );
 
@@ -322,7 +106,7 @@ export const LinkRequest = v.strictObject({ token: OpaqueToken });
 
 /** `data` of `POST /auth/links/{kind}`: the page to go to, a path of this site. */
 export const LinkReply = v.object({
-  redirect: v.pipe(v.string(), v.description('The page to go to, a path of this site')),
+  redirect: v.pipe(v.string(), v.description('The page to go to next, a path on this site')),
   /**
    * The account that the link opens: anyone can send their own link to another user, who must see that
    * it is not theirs. Unmasked, because a masked address can be imitated.
@@ -334,7 +118,7 @@ export type LinkReply = v.InferOutput<typeof LinkReply>;
 const LinkJws = v.pipe(
   v.string(),
   v.maxLength(2_000),
-  v.description('Of the pair behind the `#` of the address that a link leads to; works once'),
+  v.description('One of the token pair after the `#` of the URL a link leads to; works once'),
 );
 
 /** `POST /auth/exchange`: the one-time pair of a link, or its code with the verifier. */
@@ -344,8 +128,8 @@ export const ExchangeRequest = v.union([
     code: OpaqueToken,
     code_verifier: v.pipe(
       v.string(),
-      v.regex(/^[A-Za-z0-9._~-]{43,128}$/, 'This field is not valid.'),
-      v.description('PKCE: what the challenge was made from'),
+      v.regex(/^[A-Za-z0-9._~-]{43,128}$/, "This field isn't valid."),
+      v.description('PKCE: the verifier that the challenge was made from'),
     ),
   }),
 ]);
@@ -376,55 +160,39 @@ export const ReauthenticateRequest = v.strictObject({ password: CurrentPassword 
 /** `DELETE /users/me`: the password, unless the session was proved in the last five minutes. */
 export const DeleteAccountRequest = v.strictObject({ password: v.optional(CurrentPassword) });
 
-/** The form of a new password that is typed twice. */
-export const NewPasswordForm = v.pipe(
-  v.strictObject({
-    password: NewPassword,
-    confirmPassword: RepeatedPassword,
-  }),
-  v.forward(
-    v.partialCheck(
-      [['password'], ['confirmPassword']],
-      (form) => form.password === form.confirmPassword,
-      'Passwords do not match',
-    ),
-    ['confirmPassword'],
-  ),
-);
-
 // --- sessions ---
 
 /** One row of `GET /auth/sessions`, newest use first. */
 export const SessionRow = v.object({
-  id: v.pipe(v.string(), v.description('Of the session: `ses_` and 26 characters')),
-  current: v.pipe(v.boolean(), v.description('The one that asks')),
+  id: v.pipe(v.string(), v.description("The session's id: `ses_` and 26 characters")),
+  current: v.pipe(v.boolean(), v.description('The current session')),
   device: v.pipe(
     v.string(),
-    v.description('Such as `Firefox on Linux`; empty when the browser did not say'),
+    v.description('Such as `Firefox on Linux`; empty if the browser did not say'),
   ),
-  address: v.pipe(v.string(), v.description('The network address that it was begun from')),
+  address: v.pipe(v.string(), v.description('The network address where the session began')),
   method: v.pipe(
     v.picklist(['password', 'confirm', 'magic', 'reset', 'signup']),
-    v.description('How it was begun'),
+    v.description('How the session began'),
   ),
   remembered: v.pipe(
     v.boolean(),
-    v.description('Kept for up to 30 days, instead of until the browser closes'),
+    v.description('Kept for up to 30 days (7 without use) instead of until the browser closes'),
   ),
   created_at: Time,
   last_used_at: Time,
-  expires_at: v.pipe(Time, v.description('When it ends without further use; ISO 8601 in UTC')),
+  expires_at: v.pipe(Time, v.description('When it ends if it is not used again; ISO 8601 in UTC')),
 });
 export type SessionRow = v.InferOutput<typeof SessionRow>;
 
 /** `data` of `POST /auth/sessions/end-others`. */
 export const EndedReply = v.object({
-  ended: v.pipe(v.number(), v.description('Sessions that were ended')),
+  ended: v.pipe(v.number(), v.description('Number of sessions ended')),
 });
 
 /** `data` of every `DELETE`. */
 export const DeletedReply = v.object({
-  id: v.pipe(v.string(), v.description('The id of what was deleted')),
+  id: v.pipe(v.string(), v.description('The id of the deleted item')),
   deleted: v.literal(true),
 });
 
@@ -435,11 +203,11 @@ export const ExportReply = v.object({
   exported_at: Time,
   tables: v.pipe(
     v.record(v.string(), v.array(v.record(v.string(), v.unknown()))),
-    v.description('Rows by the name of their table'),
+    v.description('Rows by table name'),
   ),
   csv: v.pipe(
     v.record(v.string(), v.string()),
-    v.description('The same tables: the content of a CSV file by its name'),
+    v.description('The same tables as CSV: file contents by file name'),
   ),
 });
 export type ExportReply = v.InferOutput<typeof ExportReply>;
@@ -449,7 +217,7 @@ export const identityEndpoints = {
   'POST /auth/signup': {
     summary: 'Sign up',
     description:
-      'Creates an account and mails a link that confirms the address. Where confirmation is not required, the response is a session.',
+      'Creates an account and emails a confirmation link. If confirmation is not required, the response is a session.',
     access: 'everyone',
     body: SignupRequest,
     status: 201,
@@ -459,7 +227,7 @@ export const identityEndpoints = {
   'POST /auth/login': {
     summary: 'Sign in with a password',
     description:
-      'The response holds the access token; the refresh token is a cookie. An unknown address and a wrong password get the same answer.',
+      'The response contains the access token. The refresh token is set as a cookie. An unknown address and a wrong password get the same response.',
     access: 'everyone',
     body: LoginRequest,
     status: 200,
@@ -467,32 +235,32 @@ export const identityEndpoints = {
     refuses: [401, 403],
   },
   'POST /auth/resend-confirmation': {
-    summary: 'Mail another confirmation link',
-    description: 'The answer is the same whether or not there is an account.',
+    summary: 'Email another confirmation link',
+    description: 'The response is the same whether or not an account exists.',
     access: 'everyone',
     body: ResendRequest,
     status: 200,
     reply: DoneReply,
   },
   'POST /auth/magic-link': {
-    summary: 'Mail a sign-in link',
-    description: 'The answer is the same whether or not there is an account.',
+    summary: 'Email a sign-in link',
+    description: 'The response is the same whether or not an account exists.',
     access: 'everyone',
     body: MagicLinkRequest,
     status: 200,
     reply: DoneReply,
   },
   'POST /auth/password/reset-request': {
-    summary: 'Mail a link for a new password',
-    description: 'The answer is the same whether or not there is an account.',
+    summary: 'Email a password reset link',
+    description: 'The response is the same whether or not an account exists.',
     access: 'everyone',
     body: ResetLinkRequest,
     status: 200,
     reply: DoneReply,
   },
   'POST /auth/links/{kind}': {
-    summary: 'Use a mailed link',
-    description: 'Each link works once. The answer says where to go next.',
+    summary: 'Use a link from an email',
+    description: 'Each link works once. The response says where to go next.',
     access: 'everyone',
     body: LinkRequest,
     status: 200,
@@ -502,7 +270,7 @@ export const identityEndpoints = {
   'POST /auth/exchange': {
     summary: 'Exchange a link for a session',
     description:
-      'Takes the one-time pair of a link, or its code and the PKCE verifier. Both work once and for at most 60 seconds.',
+      "Takes a link's one-time token pair, or its code and the PKCE verifier. Both work once, within 60 seconds.",
     access: 'everyone',
     body: ExchangeRequest,
     status: 200,
@@ -511,7 +279,7 @@ export const identityEndpoints = {
   },
   'POST /auth/password/reset': {
     summary: 'Set a new password with a reset link',
-    description: 'Takes the ticket of the link. All other sessions end.',
+    description: "Takes the link's ticket. All other sessions end.",
     access: 'everyone',
     body: PasswordResetRequest,
     status: 200,
@@ -519,9 +287,9 @@ export const identityEndpoints = {
     refuses: [409],
   },
   'GET /auth/session': {
-    summary: "The session of the request's cookie",
+    summary: 'Get the session of the cookie',
     description:
-      'Null without a cookie, or when its session has ended. The refresh token stays the same.',
+      'Null without a cookie, or if its session has ended. The refresh token stays the same.',
     access: 'cookie',
     status: 200,
     reply: v.nullable(SessionReply),
@@ -530,7 +298,7 @@ export const identityEndpoints = {
   'POST /auth/refresh': {
     summary: 'Get a new access token',
     description:
-      'Takes the cookie and replaces it. A replaced cookie that is used again after more than 10 seconds ends its session.',
+      'Replaces the cookie. Using a replaced cookie again after more than 10 seconds ends its session.',
     access: 'cookie',
     status: 200,
     reply: SessionReply,
@@ -538,14 +306,14 @@ export const identityEndpoints = {
   'POST /auth/logout': {
     summary: 'End the session',
     description:
-      'Ends the session of the cookie, of the bearer token, or of both. Without either it changes nothing.',
+      'Ends the session of the cookie, the bearer token, or both. Without either, nothing changes.',
     access: 'everyone',
     status: 200,
     reply: DoneReply,
   },
   'GET /auth/sessions': {
     summary: "List the user's sessions",
-    description: 'Newest use first.',
+    description: `Most recently used first. A user has at most ${sessionsAtMost}: signing in once more ends the oldest.`,
     access: 'person',
     status: 200,
     reply: v.array(SessionRow),
@@ -559,14 +327,14 @@ export const identityEndpoints = {
   },
   'POST /auth/sessions/end-others': {
     summary: 'End all other sessions',
-    description: 'The session of this call stays.',
+    description: 'The session making this call continues.',
     access: 'person',
     status: 200,
     reply: EndedReply,
   },
   'POST /auth/reauthenticate': {
     summary: 'Confirm the password',
-    description: 'For five minutes the session may then export or delete the account.',
+    description: 'For the next five minutes, the session can export or delete the account.',
     access: 'person',
     body: ReauthenticateRequest,
     status: 200,
@@ -576,7 +344,7 @@ export const identityEndpoints = {
   'POST /auth/password/change': {
     summary: 'Change the password',
     description:
-      'Needs the current password. All other sessions end, outstanding links become void, and the user gets an email.',
+      'Requires the current password. All other sessions end, outstanding links stop working, and the user gets an email.',
     access: 'person',
     body: PasswordChangeRequest,
     status: 200,
@@ -586,7 +354,7 @@ export const identityEndpoints = {
   'POST /auth/email/change': {
     summary: 'Change the email address',
     description:
-      'Needs the password. The address changes only when the link in the mail to the new address is used.',
+      'Requires the password. The address changes once the link sent to the new address is used.',
     access: 'person',
     body: EmailChangeRequest,
     status: 200,
@@ -594,15 +362,15 @@ export const identityEndpoints = {
     refuses: [409],
   },
   'GET /users/me': {
-    summary: 'The profile',
-    description: 'The profile of the signed-in user.',
+    summary: 'Get the profile',
+    description: 'Returns the profile of the signed-in user.',
     access: 'person',
     status: 200,
     reply: Profile,
   },
   'PATCH /users/me': {
     summary: 'Change the profile',
-    description: 'Changes the fields that are sent and no others.',
+    description: 'Changes only the fields that are sent.',
     access: 'person',
     body: ProfileChange,
     status: 200,
@@ -611,7 +379,7 @@ export const identityEndpoints = {
   'DELETE /users/me': {
     summary: 'Delete the account',
     description:
-      'Needs the password, or a sign-in of the last five minutes. Runs are cancelled, plans end, what can be refunded is refunded, and all texts are erased.',
+      'Requires the password, or a sign-in within the last five minutes. Cancels runs, ends the plan, refunds what is refundable, and erases all text.',
     access: 'person',
     body: DeleteAccountRequest,
     status: 200,
@@ -619,8 +387,8 @@ export const identityEndpoints = {
     refuses: [403, 409],
   },
   'GET /users/me/export': {
-    summary: 'Export all data of the account',
-    description: 'Needs a sign-in of the last five minutes.',
+    summary: 'Export all account data',
+    description: 'Requires a sign-in within the last five minutes.',
     access: 'person',
     status: 200,
     reply: ExportReply,
@@ -628,7 +396,7 @@ export const identityEndpoints = {
   },
   'PUT /users/me/avatar': {
     summary: 'Set the picture',
-    description: 'The file itself is the body: at most 256 kB and 4 megapixels.',
+    description: 'Send the file itself as the body: up to 256 kB and 4 megapixels.',
     access: 'person',
     sends: pictureTypes,
     status: 200,
@@ -637,14 +405,14 @@ export const identityEndpoints = {
   },
   'DELETE /users/me/avatar': {
     summary: 'Remove the picture',
-    description: 'Without a picture it changes nothing.',
+    description: 'Without a picture, nothing changes.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
   },
   'GET /avatars/{id}': {
-    summary: 'A picture',
-    description: 'Public, because its address cannot be guessed.',
+    summary: 'Get a picture',
+    description: 'Public: the address cannot be guessed.',
     access: 'everyone',
     status: 200,
     files: ['image/webp'],

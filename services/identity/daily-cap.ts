@@ -78,7 +78,7 @@ async function claim(
 function anotherConsumption(): Problem {
   return new Problem(
     'idempotency-mismatch',
-    'This Idempotency-Key was used before with another request.',
+    'This Idempotency-Key was already used for a different request.',
   );
 }
 
@@ -147,18 +147,14 @@ async function capReached(
     [serviceId, today],
   );
   const nextDay = new Date(Date.parse(`${today}T00:00:00Z`) + dayMs).toISOString();
-  return new Problem(
-    'daily-cap-reached',
-    'The daily cap of this token does not allow that many credits today.',
-    {
-      members: {
-        daily_cap: rows[0]?.cap ?? null,
-        remaining_credits: rows[0]?.left ?? null,
-        required_credits: credits,
-        resets_at: nextDay,
-      },
+  return new Problem('daily-cap-reached', "That would exceed this token's daily credit cap.", {
+    members: {
+      daily_cap: rows[0]?.cap ?? null,
+      remaining_credits: rows[0]?.left ?? null,
+      required_credits: credits,
+      resets_at: nextDay,
     },
-  );
+  });
 }
 
 const dayMs = 86_400_000;

@@ -40,31 +40,31 @@ export const identityProblems = {
     message: 'Authentication required',
   },
   'email-not-confirmed': {
-    title: 'Confirm your e-mail address',
-    message: 'Please confirm your e-mail address first. We can send you the link again.',
+    title: 'Confirm your email address',
+    message: 'Please confirm your email address first. We can send the link again.',
   },
   /** A password given to change, delete or export something; the session does not end. */
   'wrong-password': {
     title: 'Wrong password',
-    message: 'That is not your current password.',
+    message: "That isn't your current password.",
   },
   'reauthentication-required': {
-    title: 'Please confirm it is you',
+    title: "Please confirm it's you",
     message: 'Enter your password to continue.',
   },
   /** The account signs in by links and has no password to compare with. */
   'no-password': {
     title: 'No password yet',
-    message: 'This account has no password yet. Choose one by a reset link first.',
+    message: 'This account has no password yet. Use a reset link to choose one first.',
   },
   'link-invalid': {
-    title: 'This link is not valid',
-    message: 'This link is not valid. Ask for a new one.',
+    title: "This link isn't valid",
+    message: "This link isn't valid. Ask for a new one.",
   },
   'link-expired': {
     title: 'This link no longer works',
     message:
-      'This link has expired, or a newer one took its place. Use the newest, or ask for a new one.',
+      'This link expired or was replaced by a newer one. Use the newest one, or ask for another.',
   },
   'link-used': {
     title: 'This link was already used',
@@ -73,19 +73,19 @@ export const identityProblems = {
   'link-other-browser': {
     title: 'Asked for in another browser',
     message:
-      'This link works only in the browser where you asked for it. Open it there, or ask for a new one here.',
+      'This link only works in the browser where you asked for it. Open it there, or get a new one here.',
   },
   'avatar-not-an-image': {
-    title: 'Not a picture we can show',
-    message: 'Choose a PNG, JPEG or WebP picture.',
+    title: "We can't use this picture",
+    message: 'Choose a PNG, JPEG, or WebP picture.',
   },
   'avatar-too-large': {
     title: 'The picture is too large',
-    message: 'The picture may have at most 256 kB.',
+    message: 'Pictures can be up to 256 kB.',
   },
   'account-erasing': {
     title: 'This account is being deleted',
-    message: 'This account is being deleted and takes nothing any more.',
+    message: "This account is being deleted and can't be used.",
   },
 } as const satisfies Partial<
   Record<ProblemCode, { title: string; message: string; detail?: string }>

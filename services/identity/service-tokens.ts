@@ -132,7 +132,7 @@ async function callingService(
     await refuse(person.userId, 'person', person.userId);
     throw new Problem(
       'service-token-required',
-      'Only other services may call this, with a token of their own.',
+      'This call is for services and needs a service token.',
     );
   }
   const token = await useServiceToken(dependencies, bearer);
@@ -143,7 +143,7 @@ async function callingService(
   }
   if (token.scope !== scope) {
     await refuse(token.id, 'scope');
-    throw new Problem('scope-missing', `This token lacks the scope ${scope}.`);
+    throw new Problem('scope-missing', `This token doesn't have the scope ${scope}.`);
   }
   return token.id;
 }

@@ -12,7 +12,7 @@ import type { EndpointList } from '#services/platform/contract.ts';
  */
 export const Snapshot = v.object({
   balance: Balance,
-  runs: v.pipe(v.array(OptimizationSummary), v.description('The 20 newest')),
+  runs: v.pipe(v.array(OptimizationSummary), v.description('The 20 newest runs')),
   /** The watched run. */
   run: v.optional(Optimization),
 });
@@ -51,7 +51,7 @@ const factTypes = [
 export const Fact = v.object({
   type: v.picklist(factTypes),
   at: v.pipe(Time, v.description('When it occurred, ISO 8601 in UTC')),
-  stream: v.pipe(v.string(), v.description('What its `version` counts in')),
+  stream: v.pipe(v.string(), v.description('The stream whose positions `version` counts')),
   version: v.pipe(
     v.number(),
     v.description(
@@ -60,7 +60,7 @@ export const Fact = v.object({
   ),
   entity: v.object({
     kind: v.picklist(['account', 'run', 'run_row']),
-    id: v.pipe(v.string(), v.description('Of the person or of the run')),
+    id: v.pipe(v.string(), v.description('The id of the account or the run')),
   }),
   patch: v.pipe(
     v.record(v.string(), v.unknown()),
@@ -74,16 +74,19 @@ export type FactType = Fact['type'];
 
 /** Streaming text: `text` begins at character `offset` of the call's text. */
 export const Delta = v.object({
-  run: v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters')),
-  seat: v.pipe(v.nullable(v.string()), v.description('Null for calls that belong to no seat')),
+  run: v.pipe(v.string(), v.description("The run's id: `opt_` and 26 characters")),
+  seat: v.pipe(
+    v.nullable(v.string()),
+    v.description("The model's seat; null for calls that belong to no seat"),
+  ),
   slot: v.pipe(v.string(), v.description('Which call of the run it is')),
-  attempt: v.pipe(v.number(), v.description('The number of the try, from 1')),
+  attempt: v.pipe(v.number(), v.description('The attempt, from 1')),
   offset: v.pipe(
     v.number(),
-    v.description('Characters of the call before `text`, in UTF-16 units'),
+    v.description('How many characters of the call precede `text`, in UTF-16 units'),
   ),
-  text: v.pipe(v.string(), v.description('What was written since')),
-  progress: v.pipe(v.number(), v.description('0–100: how much of a usual reply has arrived')),
+  text: v.pipe(v.string(), v.description('The text written since the last one')),
+  progress: v.pipe(v.number(), v.description('0–100: how much of a typical reply has arrived')),
 });
 export type Delta = v.InferOutput<typeof Delta>;
 
@@ -94,7 +97,7 @@ export const Bye = v.object({
       '`token`: it expires, refresh it first; `session`: signed out, do not come back; `drain`: the process stops; `overflow`, which this version does not send: begin without the last id',
     ),
   ),
-  retry_ms: v.pipe(v.number(), v.description('Milliseconds to wait before connecting again')),
+  retry_ms: v.pipe(v.number(), v.description('Milliseconds to wait before reconnecting')),
 });
 export type Bye = v.InferOutput<typeof Bye>;
 
@@ -113,15 +116,15 @@ export const StreamQuery = v.strictObject({
  * once a second each; the message has no id and is not repeated.
  */
 export const Stale = v.object({
-  name: v.pipe(v.string(), v.description('`run_usage` or `credit_analytics`: ask for it again')),
+  name: v.pipe(v.string(), v.description('`run_usage` or `credit_analytics`: fetch it again')),
 });
 
 /** The live stream. */
 export const liveEndpoints = {
   'GET /stream': {
-    summary: 'Changes as server-sent events',
+    summary: 'Follow changes as server-sent events',
     description:
-      'A snapshot first, then every change of the balance and of runs. With `Last-Event-ID`, only what came after that event.',
+      'Sends a snapshot first, then every change of the balance and of runs. With `Last-Event-ID`, it sends only what came after that event.',
     access: 'person',
     query: StreamQuery,
     status: 200,

@@ -53,7 +53,7 @@ function tooManyStreams(): Problem {
     'The rate limit is reached: too many pages are open at once. Close some of them.',
     {
       title: 'Too many open streams',
-      detail: 'Too many pages are open at once. Close some of them.',
+      detail: 'Too many pages are open. Close some and try again.',
       retryAfterSeconds: liveLimits.openRetrySeconds,
     },
   );

@@ -134,7 +134,7 @@ function catalogueOf(files: readonly CatalogueFile[]): Catalogue {
   return {
     version: versionOf(models, strategies),
     models,
-    strategies,
+    strategies: strategies.toSorted((one, other) => one.credits - other.credits),
     modelOf,
     strategyOf: (id) => strategies.find((each) => each.id === id) ?? null,
     priceOf,

@@ -1,13 +1,13 @@
-/** The ids of the strategies, in the order in which they are shown; `catalogue.json` describes each. */
+/** The ids of the strategies, by the prices of `catalogue.json`, which describes each. */
 export const strategyIds = [
   'ultra-economy',
+  'fast',
   'economy',
   'balanced',
-  'reasoning-focused',
   'premium',
-  'ultra',
-  'fast',
   'comprehensive',
+  'reasoning-focused',
+  'ultra',
 ] as const;
 
 export type StrategyId = (typeof strategyIds)[number];

@@ -70,10 +70,9 @@ export async function cheapestPrice(
   asked: { challengeCharacters: number; filesCharacters: number; allowSimulated: boolean },
 ): Promise<number | null> {
   const panelOf = await panelsOf(dependencies);
-  const prices = dependencies.catalogue.strategies.toSorted(
-    (one, other) => one.credits - other.credits,
+  const found = dependencies.catalogue.strategies.find(
+    (strategy) => panelOf({ strategy, ...asked }).unavailable === null,
   );
-  const found = prices.find((strategy) => panelOf({ strategy, ...asked }).unavailable === null);
   return found?.credits ?? null;
 }
 

@@ -3,12 +3,10 @@ import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from './reading/describe.ts';
 import { withTicks } from './reading/next-steps.ts';
 import { withProgress } from './reading/read-run.ts';
-import type { ReadRun } from './reading/read-run.ts';
 import { withRefinements } from './refinement/facts.ts';
 
 type DetailDependencies = Parameters<typeof withRefinements>[0] & {
   pool: pg.Pool;
-  readRun: ReadRun;
   clock: () => number;
 };
 

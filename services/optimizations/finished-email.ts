@@ -54,7 +54,7 @@ export function finishedEmail(run: FinishedRun, publicUrl: string): EmailContent
     ],
     action: { label, url: `${publicUrl}/optimizations/${run.runId}` },
     closing: [
-      'You get this mail because your profile asks for one when an optimization has ended. You can switch it off there.',
+      'You asked for an email when an optimization ends. You can turn this off in your Account Settings.',
     ],
   };
 }
@@ -66,13 +66,13 @@ const words = {
     label: 'Read the result',
   },
   failed: {
-    subject: 'Your optimization has failed',
-    sentence: 'has failed.',
+    subject: 'Your optimization failed',
+    sentence: 'failed.',
     label: 'See what happened',
   },
   cancelled: {
-    subject: 'Your optimization was cancelled',
-    sentence: 'was cancelled.',
+    subject: 'Your optimization was canceled',
+    sentence: 'was canceled.',
     label: 'See the optimization',
   },
 } as const satisfies Record<FinishedRun['status'], unknown>;
@@ -81,6 +81,6 @@ function simulatedSentences({ simulated }: FinishedRun): string[] {
   const question = questionOfCase(simulated);
   return [
     simulatedNotice(simulated) ?? '',
-    question === null ? '' : `The question of the case: “${question}”`,
+    question === null ? '' : `The question of the recorded case: “${question}”`,
   ].filter((sentence) => sentence !== '');
 }

@@ -30,10 +30,12 @@ import type { CreateDependencies } from './create.ts';
 import type { FileReader } from './files/reader.ts';
 import { readUpload } from './files/upload.ts';
 import { readDetail } from './detail.ts';
+import { claimsCsv } from './reading/claims-csv.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
 import { draftsAlone, tick } from './reading/next-steps.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
+import { claimRows } from './reading/words/claims.ts';
 import { titleAlone } from './reading/view.ts';
 import { keyOf } from './run/key.ts';
 import { streamOf } from './run/events.ts';
@@ -111,6 +113,16 @@ export function optimizationRoutes(
       'GET /optimizations/{id}': async ({ userId, path }) => {
         await ownRun(dependencies, userId, path.id);
         return detail(dependencies, path.id);
+      },
+      'GET /optimizations/{id}/claims': async ({ context, userId, path, query }) => {
+        await ownRun(dependencies, userId, path.id);
+        const rows = claimRows((await detail(dependencies, path.id)).council);
+        if (query.format === 'json') return rows;
+        return context.body(claimsCsv(rows), 200, {
+          'Content-Type': 'text/csv; charset=utf-8; header=present',
+          'Content-Disposition': `attachment; filename="claims-${path.id}.csv"`,
+          'Cache-Control': 'no-store',
+        });
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);

@@ -1,21 +1,22 @@
-import type pg from 'pg';
 import { readUntil } from '#projections/engine/checkpoint.ts';
 import { creditAnalytics, readOutcomes } from '#projections/credit-analytics.ts';
+import { readAverages } from '#projections/optimization-list.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import type { DashboardStats, Usage } from '#services/optimizations/contract/panel.ts';
+import { readBrief, readCompetitive } from './dashboard/brief.ts';
+import type { BriefDependencies } from './dashboard/brief.ts';
+import { readCommunity } from './dashboard/community.ts';
 import type { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 
-export type UsageDependencies = {
-  pool: pg.Pool;
+export type UsageDependencies = BriefDependencies & {
   /** Runs of a person that count in this month. */
   runsThisMonth: (userId: string) => Promise<number>;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimitOf: (userId: string) => Promise<number>;
   ledger: Pick<Ledger, 'available'>;
-  clock: () => number;
   catalogue: Pick<Catalogue, 'strategies'>;
 };
 
@@ -23,6 +24,14 @@ export function usageHandlers(dependencies: UsageDependencies) {
   return {
     'GET /users/me/stats': async ({ userId }) => readStats(dependencies, userId),
     'GET /optimizations/usage': async ({ userId }) => readUsage(dependencies, userId),
+    'GET /optimizations/brief': async ({ userId }) => readBrief(dependencies, userId),
+    'GET /optimizations/competitive': async ({ userId }) => ({
+      run: await readCompetitive(dependencies, userId),
+    }),
+    'GET /community': async ({ userId }) => {
+      const own = await readStats(dependencies, userId);
+      return readCommunity(dependencies.pool, userId, dependencies.clock(), own);
+    },
   } satisfies Partial<Handlers<typeof optimizationEndpoints>>;
 }
 
@@ -32,10 +41,11 @@ async function readStats(
   userId: string,
 ): Promise<DashboardStats> {
   const until = await readUntil(pool, [creditAnalytics, runUsage], userId);
-  const [used, limit, { completed, failed, average }] = await Promise.all([
+  const [used, limit, { completed, failed, average, models }, averages] = await Promise.all([
     runsThisMonth(userId),
     monthlyLimitOf(userId),
     readOutcomes(pool, userId),
+    readAverages(pool, userId),
   ]);
   const ended = completed + failed;
   return {
@@ -45,6 +55,11 @@ async function readStats(
     completed_optimizations: completed,
     failed_optimizations: failed,
     average_cost_per_optimization: average,
+    average_minutes: averages.minutes,
+    timed_optimizations: averages.timed,
+    average_agreement: averages.agreement,
+    scored_optimizations: averages.scored,
+    models_total: models,
     as_of: until.toISOString(),
   };
 }

@@ -13,7 +13,7 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
     price_cents: 500,
     currency: 'usd',
     credits: 10,
-    description: 'Two fast runs and one ultra-economy run.',
+    description: 'Two Fast runs and one Ultra Economy run.',
     kind: 'one_time',
     popular: false,
     tier: null,
@@ -25,7 +25,7 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
     price_cents: 2_500,
     currency: 'usd',
     credits: 50,
-    description: 'Three balanced runs a month, and two fast ones.',
+    description: 'Three Balanced runs and two Fast runs a month.',
     kind: 'monthly',
     popular: true,
     tier: 'pro',
@@ -37,7 +37,7 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
     price_cents: 15_000,
     currency: 'usd',
     credits: 400,
-    description: 'Twenty-eight balanced runs a month.',
+    description: '28 Balanced runs a month.',
     kind: 'monthly',
     popular: false,
     tier: 'scale',
@@ -49,7 +49,7 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
     price_cents: 1_000,
     currency: 'usd',
     credits: 20,
-    description: 'One balanced run, one fast and one ultra-economy run.',
+    description: 'One Balanced run, one Fast run, and one Ultra Economy run.',
     kind: 'one_time',
     popular: false,
     tier: null,
@@ -61,7 +61,7 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
     price_cents: 2_500,
     currency: 'usd',
     credits: 50,
-    description: 'Three balanced runs and two fast ones.',
+    description: 'Three Balanced runs and two Fast runs.',
     kind: 'one_time',
     popular: false,
     tier: null,
@@ -73,7 +73,7 @@ export const packages: readonly Package[] = v.parse(v.array(Package), [
     price_cents: 5_000,
     currency: 'usd',
     credits: 125,
-    description: 'Eight balanced runs, and some to spare.',
+    description: 'Eight Balanced runs, with credits to spare.',
     kind: 'one_time',
     popular: false,
     tier: null,
@@ -87,6 +87,12 @@ export function packageOf(id: string): Package | null {
 /** As people read it, also in the lines of their ledger; the id of what is no longer in the catalogue. */
 export function packageName(id: string): string {
   return packageOf(id)?.name ?? id;
+}
+
+/** USD of the one-time package with so many credits; null for none. */
+export function oneTimePrice(credits: number): number | null {
+  const sold = packages.find((one) => one.kind === 'one_time' && one.credits === credits);
+  return sold?.price_usd ?? null;
 }
 
 /** USD for a credit in the package that sells it for least. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Balance, creditLimits, Month, Transaction } from '#services/credits/contract.ts';
-import { tiers } from '#services/identity/contract.ts';
+import { tiers } from '#services/identity/contract/session.ts';
 import { IdText, Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
@@ -13,24 +13,21 @@ export { tiers };
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Credits = v.pipe(Count, v.description('Whole credits'));
-const Minor = v.pipe(
-  Count,
-  v.description('In the smallest unit of the currency: cents of a dollar'),
-);
+const Minor = v.pipe(Count, v.description("In the currency's smallest unit, such as cents"));
 const CheckedTime = v.pipe(Time, v.isoTimestamp());
 const Currency = v.pipe(
   v.string(),
   v.regex(/^[a-z]{3}$/),
-  v.description('ISO 4217 in small letters, like `usd`'),
+  v.description('ISO 4217 in lower case, like `usd`'),
 );
-const PurchaseId = v.pipe(v.string(), v.description('Of a purchase: `pur_` and 26 characters'));
+const PurchaseId = v.pipe(v.string(), v.description("The purchase's id: `pur_` and 26 characters"));
 const LotId = v.pipe(
   v.string(),
-  v.description('Of a lot, the credits that came at once: `lot_` and 26 characters'),
+  v.description('The id of a lot, credits added together: `lot_` and 26 characters'),
 );
 const ReceiptUrl = v.pipe(
   v.nullable(v.string()),
-  v.description("The payment provider's receipt; null when there is none"),
+  v.description("The payment provider's receipt; null if there is none"),
 );
 const Tier = v.picklist(tiers);
 
@@ -49,25 +46,27 @@ export const paymentLimits = {
 
 /** A row of `GET /credits/packages`. `price_usd` is `price_cents` / 100. */
 export const Package = v.object({
-  id: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/), v.description('As a purchase names it')),
+  id: v.pipe(
+    v.string(),
+    v.regex(/^[a-z0-9-]{1,40}$/),
+    v.description('A package id, as `GET /credits/packages` lists it'),
+  ),
   name: v.string(),
   price_usd: v.pipe(
     v.number(),
     v.minValue(0),
-    v.description('USD, without tax; `price_cents` / 100'),
+    v.description('USD, before tax: `price_cents` / 100'),
   ),
-  price_cents: v.pipe(Minor, v.minValue(1), v.description('Cents, without tax')),
+  price_cents: v.pipe(Minor, v.minValue(1), v.description('Cents, before tax')),
   currency: Currency,
-  credits: v.pipe(
-    Count,
-    v.minValue(1),
-    v.description('Credits that it brings, each month when it is a monthly one'),
-  ),
+  credits: v.pipe(Count, v.minValue(1), v.description('Credits it adds; each month for a plan')),
   description: v.string(),
   kind: v.picklist(['one_time', 'monthly']),
   popular: v.pipe(
     v.boolean(),
-    v.description('Shown as `Most Popular`; configuration, not a measurement'),
+    v.description(
+      'The package that the pages call `Most Popular` where the operator switches that on; not a measurement',
+    ),
   ),
   tier: v.pipe(
     v.nullable(Tier),
@@ -81,10 +80,10 @@ export type Package = v.InferOutput<typeof Package>;
 const PackageId = v.pipe(
   v.string('Choose a package'),
   v.regex(/^[a-z0-9-]{1,40}$/, 'Choose a package'),
-  v.description('As `GET /credits/packages` names it'),
+  v.description('A package id from `GET /credits/packages`'),
 );
 const Address = v.pipe(
-  v.string('Not an address'),
+  v.string('Enter a full web address'),
   v.maxLength(paymentLimits.address, 'This address is too long'),
 );
 
@@ -99,19 +98,22 @@ export const CheckoutRequest = v.strictObject({
     v.pipe(
       Address,
       v.description(
-        'Where to come back to; of our own origins, and `session_id` is added to its query',
+        'Where to return after paying; must be on one of our own origins. `session_id` is added to its query',
       ),
     ),
   ),
   cancel_url: v.optional(
-    v.pipe(Address, v.description('Where to come back to without having paid; of our own origins')),
+    v.pipe(
+      Address,
+      v.description('Where to return without paying; must be on one of our own origins'),
+    ),
   ),
 });
 export type CheckoutRequest = v.InferOutput<typeof CheckoutRequest>;
 
 export const CheckoutReply = v.object({
-  checkout_url: v.pipe(v.string(), v.description('The page to pay on')),
-  session_id: v.pipe(v.string(), v.description("Of the checkout, the provider's")),
+  checkout_url: v.pipe(v.string(), v.description('The URL of the page to pay on')),
+  session_id: v.pipe(v.string(), v.description("The provider's id of the checkout")),
   purchase_id: PurchaseId,
 });
 export type CheckoutReply = v.InferOutput<typeof CheckoutReply>;
@@ -119,13 +121,10 @@ export type CheckoutReply = v.InferOutput<typeof CheckoutReply>;
 /** `POST /credits/create-payment-intent`, for other clients; one-time packages only. */
 export const PaymentIntentRequest = v.strictObject({ package_id: PackageId });
 export const PaymentIntentReply = v.object({
-  client_secret: v.pipe(
-    v.string(),
-    v.description("For the provider's own script, which pays with it"),
-  ),
-  payment_intent_id: v.pipe(v.string(), v.description("The provider's")),
+  client_secret: v.pipe(v.string(), v.description("For the payment provider's client library")),
+  payment_intent_id: v.pipe(v.string(), v.description("The provider's id")),
   purchase_id: PurchaseId,
-  amount_cents: v.pipe(Minor, v.description('Cents, without tax')),
+  amount_cents: v.pipe(Minor, v.description('Cents, before tax')),
   currency: Currency,
 });
 export type PaymentIntentReply = v.InferOutput<typeof PaymentIntentReply>;
@@ -135,20 +134,17 @@ export type PurchaseStatus = v.InferOutput<typeof PurchaseStatus>;
 
 /** `GET /credits/checkout-sessions/{id}`: what became of it, asked of the provider when it is open. */
 export const CheckoutState = v.object({
-  session_id: v.pipe(v.string(), v.description("Of the checkout, the provider's")),
+  session_id: v.pipe(v.string(), v.description("The provider's id of the checkout")),
   purchase_id: PurchaseId,
-  package_id: v.pipe(v.string(), v.description('As `GET /credits/packages` names it')),
+  package_id: v.pipe(v.string(), v.description('A package id from `GET /credits/packages`')),
   package_name: v.string(),
   kind: v.picklist(['one_time', 'monthly']),
   status: PurchaseStatus,
   credits: Credits,
-  settled_credits: v.pipe(
-    Count,
-    v.description('Of its credits, those that settled what the account owed'),
-  ),
+  settled_credits: v.pipe(Count, v.description('How many of its credits settled a debt')),
   amount_cents: v.pipe(
     Minor,
-    v.description('Cents: what it was bought for, without tax; with tax once it is paid'),
+    v.description('The price in cents: before tax until it is paid, with tax afterward'),
   ),
   currency: Currency,
   receipt_url: ReceiptUrl,
@@ -167,16 +163,16 @@ const RefundStatus = v.picklist(['pending', 'done', 'failed']);
 export const Refund = v.object({
   id: v.pipe(
     v.string(),
-    v.description("Ours, `rfd_…`, or the provider's of one that was made by the bank"),
+    v.description("Our id, `rfd_…`; the provider's id if the bank made the refund"),
   ),
   status: RefundStatus,
-  credits: v.pipe(Count, v.description('Credits that are given up for it')),
-  amount_cents: v.pipe(Minor, v.description('Cents that are paid back')),
+  credits: v.pipe(Count, v.description('Credits given up for the refund')),
+  amount_cents: v.pipe(Minor, v.description('Cents refunded')),
   currency: Currency,
   requested_at: CheckedTime,
   ended_at: v.pipe(
     v.nullable(CheckedTime),
-    v.description('When it was done or failed, ISO 8601 in UTC; null while it is pending'),
+    v.description('When it succeeded or failed, ISO 8601 in UTC; null while pending'),
   ),
 });
 export type Refund = v.InferOutput<typeof Refund>;
@@ -191,11 +187,14 @@ export const RefundRequest = v.strictObject({
     v.pipe(
       Count,
       v.minValue(1, 'Refund at least 1 credit'),
-      v.description('The credits that the user was shown; all that are unused when left out'),
+      v.description('The credits shown to the user; all unused credits if left out'),
     ),
   ),
   ends_plan: v.optional(
-    v.pipe(v.boolean(), v.description('Whether the user was shown that it ends their plan')),
+    v.pipe(
+      v.boolean(),
+      v.description('Whether the user was shown that the refund ends their plan'),
+    ),
   ),
 });
 export type RefundRequest = v.InferOutput<typeof RefundRequest>;
@@ -203,39 +202,45 @@ export type RefundRequest = v.InferOutput<typeof RefundRequest>;
 /** A row of `GET /credits/purchases`, newest first: what was paid, or is about to be. */
 export const Purchase = v.object({
   id: PurchaseId,
-  package_id: v.pipe(v.string(), v.description('As `GET /credits/packages` names it')),
+  package_id: v.pipe(v.string(), v.description('A package id from `GET /credits/packages`')),
   package_name: v.string(),
   kind: v.picklist(['one_time', 'monthly']),
   status: PurchaseStatus,
   credits: Credits,
   amount_cents: v.pipe(
     Minor,
-    v.description('Cents: what it was bought for, without tax; with tax once it is paid'),
+    v.description('The price in cents: before tax until it is paid, with tax afterward'),
   ),
   currency: Currency,
   created_at: CheckedTime,
-  paid_at: v.pipe(v.nullable(CheckedTime), v.description('ISO 8601 in UTC; null until it is paid')),
+  paid_at: v.pipe(
+    v.nullable(CheckedTime),
+    v.description('When it was paid, ISO 8601 in UTC; null until then'),
+  ),
   receipt_url: ReceiptUrl,
   checkout_url: v.pipe(
     v.nullable(v.string()),
-    v.description("The provider's page on which an open one can still be paid; null otherwise"),
+    v.description("The provider's page where an open checkout can still be paid; null otherwise"),
   ),
   lot_id: v.nullable(LotId),
   unused_credits: v.pipe(
     Count,
-    v.description('Of its credits, those that nobody used, held or took back'),
+    v.description('Its credits that are unused, not reserved, and not taken back'),
   ),
   taken_back: v.pipe(
     v.boolean(),
-    v.description('A dispute or a refund by the bank has taken credits of it'),
+    v.description('A dispute or a bank refund has taken some of its credits'),
   ),
   /** What can be asked back now; null when nothing can, and `refusal` says why. */
   refundable: v.nullable(
     v.object({
       credits: v.pipe(Count, v.description('Credits that would be given up')),
-      amount_cents: v.pipe(Minor, v.description('Cents that would be paid back')),
-      until: v.pipe(CheckedTime, v.description('The last moment to ask, ISO 8601 in UTC')),
-      ends_plan: v.pipe(v.boolean(), v.description('It ends the plan that the purchase began')),
+      amount_cents: v.pipe(Minor, v.description('Cents that would be refunded')),
+      until: v.pipe(CheckedTime, v.description('The last moment to request it, ISO 8601 in UTC')),
+      ends_plan: v.pipe(
+        v.boolean(),
+        v.description('Whether the refund would end the plan that this purchase started'),
+      ),
     }),
   ),
   refusal: v.nullable(
@@ -256,7 +261,9 @@ export const PurchasesQuery = v.strictObject({
   before: v.optional(
     v.pipe(
       IdText('pur'),
-      v.description('A cursor: the `id` of the last purchase that one has; older ones follow'),
+      v.description(
+        'A cursor: the `id` of the last purchase received; the reply continues with older ones',
+      ),
     ),
   ),
 });
@@ -267,15 +274,15 @@ export const Plan = v.object({
   monthly_limit: v.pipe(
     v.number(),
     v.safeInteger(),
-    v.description('Runs a month that bonus credits may pay for; −1 is unlimited'),
+    v.description('Runs a month that bonus credits can pay for; −1 is unlimited'),
   ),
   plan: v.nullable(
     v.object({
-      package_id: v.pipe(v.string(), v.description('As `GET /credits/packages` names it')),
+      package_id: v.pipe(v.string(), v.description('A package id from `GET /credits/packages`')),
       package_name: v.string(),
       status: v.picklist(['active', 'past_due', 'cancelling', 'ended']),
-      credits: v.pipe(Count, v.description('Credits that it brings each month')),
-      amount_cents: v.pipe(Minor, v.description('Cents a month, without tax')),
+      credits: v.pipe(Count, v.description('Credits it adds each month')),
+      amount_cents: v.pipe(Minor, v.description('Cents a month, before tax')),
       currency: Currency,
       current_period_end: v.pipe(
         v.nullable(CheckedTime),
@@ -289,11 +296,11 @@ export const Plan = v.object({
       ),
       grace_until: v.pipe(
         v.nullable(CheckedTime),
-        v.description('The tier is kept until then although the payment failed; ISO 8601 in UTC'),
+        v.description('After a failed payment, the tier is kept until then; ISO 8601 in UTC'),
       ),
       next_package_id: v.pipe(
         v.nullable(v.string()),
-        v.description('What it becomes when it renews; null when it stays'),
+        v.description('The package it changes to at renewal; null if it does not change'),
       ),
     }),
   ),
@@ -311,7 +318,7 @@ export type PlanRequest = v.InferOutput<typeof PlanRequest>;
 /** `POST /credits/portal-session`: the provider's own pages for cards and invoices. */
 export const PortalRequest = v.strictObject({ return_url: v.optional(Address) });
 export const PortalReply = v.object({
-  url: v.pipe(v.string(), v.description("The provider's page")),
+  url: v.pipe(v.string(), v.description("The URL of the provider's page")),
 });
 export type PortalReply = v.InferOutput<typeof PortalReply>;
 
@@ -323,28 +330,28 @@ export type PortalReply = v.InferOutput<typeof PortalReply>;
  */
 export const Statement = v.object({
   month: Month,
-  name: v.pipe(v.string(), v.description('Of the person, as on an invoice')),
+  name: v.pipe(v.string(), v.description("The person's billing name, as on an invoice")),
   email: v.string(),
   opening_balance: v.pipe(
     v.number(),
     v.safeInteger(),
-    v.description('Credits: what the month before closed with'),
+    v.description('The closing balance of the month before, in credits'),
   ),
   closing_balance: v.pipe(
     v.number(),
     v.safeInteger(),
-    v.description('Credits: opening and all amounts'),
+    v.description('The opening balance plus all amounts, in credits'),
   ),
-  is_running: v.pipe(v.boolean(), v.description('The month is not over yet')),
+  is_running: v.pipe(v.boolean(), v.description('Whether the month is still in progress')),
   totals: v.object({
     purchased: v.pipe(Count, v.description('Credits')),
     bonus: v.pipe(Count, v.description('Credits')),
-    consumed: v.pipe(
+    consumed: v.pipe(v.number(), v.safeInteger(), v.description('Credits, net of returns')),
+    other: v.pipe(
       v.number(),
       v.safeInteger(),
-      v.description('Credits, net of what was returned for runs'),
+      v.description('Everything else, in credits; signed'),
     ),
-    other: v.pipe(v.number(), v.safeInteger(), v.description('Credits, signed: everything else')),
   }),
   lines: v.array(
     v.object({
@@ -367,10 +374,10 @@ export const Statement = v.object({
       lots: v.array(
         v.object({
           lot_id: LotId,
-          credits: v.pipe(Count, v.description('Credits of the lot that the line is about')),
+          credits: v.pipe(Count, v.description("Credits of this line's lot")),
           purchase_id: v.pipe(
             v.nullable(v.string()),
-            v.description('Null for what was not bought'),
+            v.description('Null for credits that were not bought'),
           ),
           receipt_url: ReceiptUrl,
         }),
@@ -410,8 +417,8 @@ export const paymentEndpoints = {
     reply: v.array(Package),
   },
   'POST /credits/create-checkout-session': {
-    summary: 'Begin a purchase',
-    description: 'The answer names the page of the payment provider to pay on.',
+    summary: 'Start a purchase',
+    description: "The response contains the payment provider's page to pay on.",
     access: 'person',
     body: CheckoutRequest,
     status: 201,
@@ -420,7 +427,7 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /credits/purchase': {
-    summary: 'Begin a purchase (older name)',
+    summary: 'Start a purchase (older name)',
     description: 'The same as `POST /credits/create-checkout-session`.',
     access: 'person',
     body: CheckoutRequest,
@@ -430,8 +437,9 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /credits/create-payment-intent': {
-    summary: 'Begin a purchase that the client pays itself',
-    description: 'For one-time packages. `client_secret` is for the payment library of the client.',
+    summary: 'Start a purchase that the client pays itself',
+    description:
+      "For one-time packages. `client_secret` is for the payment provider's client library.",
     access: 'person',
     body: PaymentIntentRequest,
     status: 201,
@@ -440,15 +448,15 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'GET /credits/checkout-sessions/{id}': {
-    summary: 'The state of a checkout',
-    description: 'While the checkout is open, the payment provider is asked.',
+    summary: 'Get the state of a checkout',
+    description: 'While the checkout is open, this call asks the payment provider.',
     access: 'person',
     status: 200,
     reply: CheckoutState,
   },
   'GET /credits/purchases': {
     summary: "List the user's purchases",
-    description: 'Newest first, each with its refunds and what can still be refunded.',
+    description: 'Newest first. Each has its refunds and what can still be refunded.',
     access: 'person',
     query: PurchasesQuery,
     status: 200,
@@ -457,7 +465,7 @@ export const paymentEndpoints = {
   'POST /credits/purchases/{id}/refund': {
     summary: 'Request a refund',
     description:
-      'Pays back what was not used, to the original means of payment. With `credits`, the request is refused with 409 `refund-changed` when another amount is due.',
+      'Refunds unused credits to the original payment method. With `credits`, the call fails with 409 `refund-changed` if a different amount is due.',
     access: 'person',
     body: RefundRequest,
     status: 201,
@@ -466,25 +474,25 @@ export const paymentEndpoints = {
     idempotencyKey: 'optional',
   },
   'POST /credits/purchases/{id}/forget': {
-    summary: 'Give up an unpaid purchase',
+    summary: 'Drop an unpaid purchase',
     description:
-      'Ends the checkout at the payment provider. What was paid in the meantime is credited.',
+      'Ends the checkout at the payment provider. If it was paid in the meantime, the credits are added.',
     access: 'person',
     status: 200,
     reply: ForgetReply,
     refuses: [503],
   },
   'GET /credits/plan': {
-    summary: 'The plan and its tier',
-    description: '`plan` is null when the user never had one.',
+    summary: 'Get the plan and its tier',
+    description: '`plan` is null if the user never had one.',
     access: 'person',
     status: 200,
     reply: Plan,
   },
   'POST /credits/plan': {
-    summary: 'Change, cancel or resume the plan',
+    summary: 'Change, cancel, or resume the plan',
     description:
-      'A change or cancellation takes effect at the end of the paid period; a plan that is past due ends at once.',
+      'Changes and cancellations take effect at the end of the paid period. Canceling a past-due plan ends it right away.',
     access: 'person',
     body: PlanRequest,
     status: 200,
@@ -492,8 +500,8 @@ export const paymentEndpoints = {
     refuses: [409, 503],
   },
   'POST /credits/portal-session': {
-    summary: "A link to the payment provider's pages",
-    description: 'There the user manages cards and invoices.',
+    summary: "Open the payment provider's pages",
+    description: 'Returns a link to where the user manages cards and invoices.',
     access: 'person',
     body: PortalRequest,
     status: 201,
@@ -508,8 +516,8 @@ export const paymentEndpoints = {
     reply: StatementMonths,
   },
   'GET /credits/statements/{month}': {
-    summary: 'The statement of a month',
-    description: 'With `format=csv` the same as a file.',
+    summary: 'Get the statement of a month',
+    description: 'With `format=csv`, returns it as a file.',
     access: 'person',
     path: StatementPath,
     query: StatementQuery,
@@ -520,7 +528,7 @@ export const paymentEndpoints = {
   'POST /webhooks/stripe': {
     summary: 'Receive a webhook event',
     description:
-      'Called by the payment provider. The proof is its signature over the body, in the header `Stripe-Signature`.',
+      'Called by the payment provider. Its signature over the body is in the header `Stripe-Signature`.',
     access: 'everyone',
     sends: ['application/json'],
     status: 200,

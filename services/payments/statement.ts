@@ -3,7 +3,7 @@ import type { Queryable } from '#db/connect.ts';
 import { beginReading, inTransaction } from '#db/transaction.ts';
 import { historyColumns, historyJoins, transactionOf } from '#projections/credit-history.ts';
 import type { HistoryRow } from '#projections/credit-history.ts';
-import { csvLine } from '#services/platform/export.ts';
+import { csvLine } from '#services/platform/csv.ts';
 import { majorUnits } from '#services/platform/numbers.ts';
 import { readTakenMoney } from './refunds/rows.ts';
 import type { TakenMoney } from './refunds/rows.ts';

@@ -17,10 +17,10 @@ export const Time = v.pipe(
 
 /** Which page of a list that is read by pages an answer is. */
 export const Pagination = v.object({
-  page: v.pipe(v.number(), v.description('The page that this is, from 1')),
-  limit: v.pipe(v.number(), v.description('Rows of a full page')),
-  total: v.pipe(v.number(), v.description('Rows of all pages')),
-  total_pages: v.pipe(v.number(), v.description('Pages; 0 when there is nothing')),
+  page: v.pipe(v.number(), v.description('The number of this page, from 1')),
+  limit: v.pipe(v.number(), v.description('Rows on a full page')),
+  total: v.pipe(v.number(), v.description('Rows on all pages')),
+  total_pages: v.pipe(v.number(), v.description('Number of pages; 0 if there are no rows')),
 });
 
 /**
@@ -45,7 +45,7 @@ export const WholeText = (
   most: number,
   words: { notWhole?: string; tooSmall?: string; tooLarge?: string } = {},
 ) => {
-  const usual = `Enter a whole number from ${least} to ${most}`;
+  const usual = `Enter a whole number from ${least} to ${most}.`;
   return v.pipe(
     v.string(),
     v.regex(/^\d{1,9}$/, words.notWhole ?? usual),
@@ -59,16 +59,16 @@ export const WholeText = (
 /** The shape of every refusal (RFC 9457), `application/problem+json`. */
 export const ProblemReply = v.looseObject({
   type: v.pipe(v.string(), v.description('A URI for the kind of problem')),
-  title: v.pipe(v.string(), v.description('The heading that people read')),
-  status: v.pipe(v.number(), v.description('The HTTP status once more')),
-  detail: v.pipe(v.string(), v.description('The sentence for people')),
+  title: v.pipe(v.string(), v.description('A heading for people')),
+  status: v.pipe(v.number(), v.description('The HTTP status, repeated')),
+  detail: v.pipe(v.string(), v.description('A sentence for people')),
   message: v.pipe(
     v.string(),
-    v.description('`detail`, or a sentence with the key words that older clients look for'),
+    v.description('`detail`, or a sentence with the keywords that older clients look for'),
   ),
-  code: v.pipe(v.string(), v.description('Stable; this is what to compare with')),
+  code: v.pipe(v.string(), v.description('Stable; compare with this')),
   errors: v.array(v.object({ field: v.string(), message: v.string() })),
-  request_id: v.pipe(v.string(), v.description('Names the call in our log')),
+  request_id: v.pipe(v.string(), v.description('The id of the call in our log')),
 });
 export type ProblemReply = v.InferOutput<typeof ProblemReply>;
 
@@ -84,19 +84,19 @@ export const ReadyReply = v.object({
   set_aside: v.pipe(
     v.nullable(
       v.object({
-        total: v.pipe(v.number(), v.description('All of them, listed here or not')),
+        total: v.pipe(v.number(), v.description('How many there are in all, listed here or not')),
         streams: v.array(
           v.object({
             projection: v.string(),
             stream: v.string(),
             event: v.object({
-              id: v.pipe(v.string(), v.description('Of the first event that waits')),
+              id: v.pipe(v.string(), v.description('The id of the first waiting event')),
               type: v.string(),
-              position: v.pipe(v.number(), v.description('In its stream, from 1')),
+              position: v.pipe(v.number(), v.description('The position in its stream, from 1')),
             }),
             error: v.pipe(
               v.string(),
-              v.description('The SQLSTATE; `projections status` says more'),
+              v.description('The SQLSTATE; run `projections status` for details'),
             ),
           }),
         ),
@@ -109,8 +109,11 @@ export const ReadyReply = v.object({
 });
 export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 
-/** `cookie`: the session's cookie. `service`: another service with a token of its own. */
-export type Access = 'everyone' | 'cookie' | 'person' | 'service';
+/**
+ * `cookie`: the session's cookie. `service`: another service with a token of its own. `visitor`: anyone,
+ * but a token that is sent must be valid.
+ */
+export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'service';
 
 type Schema = v.GenericSchema;
 
@@ -163,15 +166,15 @@ export const HealthReply = v.object({ status: v.literal('ok'), version: v.string
 /** The state of the process, and the description of the API. */
 export const platformEndpoints = {
   'GET /openapi.json': {
-    summary: 'This description',
-    description: 'OpenAPI 3.1, generated from the schemas that requests are parsed with.',
+    summary: 'Get this description',
+    description: 'OpenAPI 3.1, generated from the schemas that validate requests.',
     access: 'everyone',
     status: 200,
     whole: v.looseObject({ openapi: v.literal('3.1.0') }),
   },
   'GET /health': {
     summary: 'Liveness',
-    description: 'Answers as long as the process runs. Nothing else is checked.',
+    description: 'Responds as long as the process runs. Nothing else is checked.',
     access: 'everyone',
     status: 200,
     reply: HealthReply,
@@ -179,7 +182,7 @@ export const platformEndpoints = {
   'GET /ready': {
     summary: 'Readiness',
     description:
-      'Checks the database, its migrations, the delay of the event reader and the worker. 503 with the same body when one of them fails.',
+      "Checks the database, its migrations, the event reader's delay, and the worker. Returns 503 with the same body if any of them fails.",
     access: 'everyone',
     status: 200,
     reply: ReadyReply,

@@ -1,3 +1,5 @@
+import { csvLine } from './csv.ts';
+
 /**
  * Everything stored about one user, as tables, each as JSON and as CSV. Each slice names its tables and
  * yields their rows. The result is kept as bytes and sent in pieces, because the text of a thousand
@@ -63,26 +65,4 @@ export function* exportDocument(collected: Collected, exportedAt: Date): Generat
     yield Buffer.from('"');
   }
   yield Buffer.from('}}');
-}
-
-// --- CSV (RFC 4180), with the mark by which spreadsheets know UTF-8 ---
-
-export function csvLine(cells: readonly unknown[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
-}
-
-/**
- * A text that a spreadsheet would run as a formula gets an apostrophe in front. Numbers are ours and stay.
- */
-function csvCell(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return quoted(startsFormula.test(text) ? `'${text}` : text);
-}
-
-const startsFormula = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/u;
-
-function quoted(text: string): string {
-  return /[",;\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -13,6 +13,8 @@ export type IdPrefix =
   | 'ses'
   | 'lnk'
   | 'mai'
+  | 'msg'
+  | 'pol'
   | 'svc'
   | 'con'
   | 'ref';

@@ -76,6 +76,13 @@ export const rateLimits = {
   },
   /** Recipes that one user writes, changes or deletes. */
   recipes: { production: [120, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
+  /** Changes of one user's onboarding; the page saves while it is filled in. */
+  onboarding: {
+    production: [600, 3_600],
+    local: [3_000, 3_600],
+    store: 'memory',
+    isAudited: false,
+  },
   /** Pictures that one user uploads; each is decoded. */
   avatars: { production: [30, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Questions that one user has checked; each is a model call that we pay for. */
@@ -83,6 +90,14 @@ export const rateLimits = {
   'checks-day': {
     production: [60, 86_400],
     local: [3_000, 86_400],
+    store: 'postgres',
+    isAudited: false,
+  },
+  /** Messages to the operator from one network, and receipts for them to one mailbox. */
+  contact: { production: [5, 3_600], local: [100, 3_600], store: 'postgres', isAudited: false },
+  'contact-receipts': {
+    production: [5, 86_400],
+    local: [100, 86_400],
     store: 'postgres',
     isAudited: false,
   },

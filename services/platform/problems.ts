@@ -44,6 +44,7 @@ export const problems = {
   'not-refinable': 409,
   'not-your-recipe': 403,
   'nothing-bought': 409,
+  'onboarding-changed': 409,
   'part-of-run': 409,
   'password-too-short': 400,
   'password-too-weak': 400,
@@ -85,7 +86,7 @@ export type ProblemCode = keyof typeof problems;
 
 /** The title of a problem that brings none of its own. */
 export const titles: Readonly<Record<(typeof problems)[ProblemCode], string>> = {
-  400: 'The request is not valid',
+  400: "The request isn't valid",
   401: 'Authentication required',
   402: 'Not enough credits',
   403: 'Not allowed',
@@ -93,7 +94,7 @@ export const titles: Readonly<Record<(typeof problems)[ProblemCode], string>> = 
   405: 'Method not allowed',
   409: 'Conflict',
   413: 'Too large',
-  414: 'The address is too long',
+  414: 'The request URL is too long',
   415: 'Unsupported media type',
   429: 'Too many requests',
   500: 'Internal error',

@@ -35,16 +35,16 @@ export function filledChallenge(challenge: string, values: ReadonlyMap<string, s
   });
 }
 
-const RecipeId = v.pipe(v.string(), v.description('Of the recipe: `rec_` and 26 characters'));
+const RecipeId = v.pipe(v.string(), v.description("The recipe's id: `rec_` and 26 characters"));
 
 const requiredText = (what: string, most: number) =>
   v.pipe(
-    v.string(`Enter ${what}`),
+    v.string(`Enter ${what}.`),
     v.trim(),
-    v.nonEmpty(`Enter ${what}`),
-    v.maxLength(most, `Enter at most ${most} characters`),
+    v.nonEmpty(`Enter ${what}.`),
+    v.maxLength(most, `Use up to ${most} characters.`),
     visible,
-    v.nonEmpty(`Enter ${what}`),
+    v.nonEmpty(`Enter ${what}.`),
   );
 
 const entries = {
@@ -53,7 +53,7 @@ const entries = {
   summary: v.pipe(
     v.string(),
     v.trim(),
-    v.maxLength(recipeLimits.summary, `Enter at most ${recipeLimits.summary} characters`),
+    v.maxLength(recipeLimits.summary, `Use up to ${recipeLimits.summary} characters.`),
     visible,
   ),
   challenge: requiredText('a challenge', optimizationLimits.challenge),
@@ -77,9 +77,9 @@ export type RecipeChange = v.InferOutput<typeof RecipeChange>;
 
 /** `GET /recipes` and `GET /recipes/me`. */
 export const RecipeQuery = v.strictObject({
-  page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page, from 1')), '1'),
+  page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page number, from 1')), '1'),
   limit: v.optional(
-    v.pipe(WholeText(1, recipeLimits.pageSizeMost), v.description('Rows of a page')),
+    v.pipe(WholeText(1, recipeLimits.pageSizeMost), v.description('Rows per page')),
     String(recipeLimits.pageSize),
   ),
   category: v.optional(ChallengeType),
@@ -87,8 +87,8 @@ export const RecipeQuery = v.strictObject({
     v.pipe(
       v.string(),
       v.trim(),
-      v.maxLength(recipeLimits.search, `Enter at most ${recipeLimits.search} characters`),
-      v.description('Words that the title or the summary has, in any case'),
+      v.maxLength(recipeLimits.search, `Use up to ${recipeLimits.search} characters.`),
+      v.description('Words to find in the title or summary; case does not matter'),
     ),
     '',
   ),
@@ -100,10 +100,7 @@ export const RecipeText = v.object({
   title: v.string(),
   category: ChallengeType,
   summary: v.string(),
-  challenge: v.pipe(
-    v.string(),
-    v.description('The question, with names in braces to be filled in'),
-  ),
+  challenge: v.pipe(v.string(), v.description('The question, with names in braces to fill in')),
   objectives: v.array(v.string()),
   constraints: v.array(v.string()),
   /** The suggested strategy. */
@@ -115,12 +112,12 @@ export const Recipe = v.object({
   ...RecipeText.entries,
   strategy_reason: v.pipe(
     v.nullable(v.string()),
-    v.description('Why this strategy; null for a recipe of one’s own'),
+    v.description("Why this strategy fits; null for the user's own recipes"),
   ),
   owner: v.picklist(['ours', 'mine']),
   times_used: v.pipe(
     v.number(),
-    v.description('Runs that were begun from it, of everybody for ours'),
+    v.description('Runs started from it; for built-in recipes, by all users'),
   ),
   created_at: Time,
   updated_at: Time,
@@ -139,7 +136,7 @@ export const RecipeDeleted = v.object({ id: RecipeId, deleted: v.literal(true) }
 export const recipeEndpoints = {
   'GET /recipes': {
     summary: 'List the built-in recipes',
-    description: 'Questions to start from, by page.',
+    description: 'Questions to start from. Paginated.',
     access: 'person',
     query: RecipeQuery,
     status: 200,
@@ -147,7 +144,7 @@ export const recipeEndpoints = {
   },
   'GET /recipes/me': {
     summary: "List the user's own recipes",
-    description: 'Newest first, by page.',
+    description: 'Newest first. Paginated.',
     access: 'person',
     query: RecipeQuery,
     status: 200,
@@ -155,7 +152,7 @@ export const recipeEndpoints = {
   },
   'POST /recipes': {
     summary: 'Create a recipe',
-    description: 'A user has at most 100; one more is refused with 409 `too-many-recipes`.',
+    description: 'A user can keep up to 100; one more fails with 409 `too-many-recipes`.',
     access: 'person',
     body: RecipeRequest,
     status: 201,
@@ -164,8 +161,8 @@ export const recipeEndpoints = {
     idempotencyKey: 'optional',
   },
   'GET /recipes/{id}': {
-    summary: 'One recipe',
-    description: "A built-in one or the user's own.",
+    summary: 'Get one recipe',
+    description: "A built-in recipe or one of the user's own.",
     access: 'person',
     status: 200,
     reply: Recipe,

@@ -100,7 +100,7 @@ export async function createRecipe(
     if ((rows[0]?.others ?? 0) >= recipeLimits.own)
       throw new Problem(
         'too-many-recipes',
-        `You have ${recipeLimits.own} recipes. Delete one to make room for another.`,
+        `You have ${recipeLimits.own} recipes, the most you can keep. Delete one to make room.`,
       );
     await client.query(
       `insert into recipe (id, user_id, sealed, created_at, updated_at)
@@ -273,10 +273,7 @@ const unreadable: RecipeRequest = {
 
 function requireChangeable(id: string): void {
   if (shippedRecipe(id))
-    throw new Problem(
-      'not-your-recipe',
-      'This recipe comes with the service. Make a copy to change it.',
-    );
+    throw new Problem('not-your-recipe', 'This recipe is built in. Copy it to make changes.');
   requireId(id);
 }
 

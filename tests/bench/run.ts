@@ -7,8 +7,10 @@ import { migrate } from '#db/migrate.ts';
 import { projections, views } from '#projections/index.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { benchCalls } from './calls.ts';
+import { benchChamber } from './chamber.ts';
 import { benchCommands } from './commands.ts';
 import { benchIdentity } from './identity.ts';
+import { benchPages } from './pages.ts';
 import { benchPanels } from './panels.ts';
 import { benchReaders } from './readers.ts';
 import { benchRuns } from './runs.ts';
@@ -62,6 +64,8 @@ try {
     identity: async () => benchIdentity({ appUrl, log, logins: quick ? 20 : 200 }),
     commands: async () =>
       benchCommands({ ...shared, durationMs: quick ? 300 : 3000, countFlushes: !quick }),
+    chamber: async () => benchChamber({ rounds: quick ? 1 : 3, seconds: quick ? 3 : 8 }),
+    pages: async () => benchPages({ rounds: quick ? 1 : 3 }),
     panels: () => benchPanels(quick ? { panels: 400 } : {}),
     text: () => benchText({ rounds: quick ? 1 : 5 }),
     readers: async () => benchReaders({ ...shared, events: quick ? 50_000 : 500_000 }),

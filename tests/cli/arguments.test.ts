@@ -15,14 +15,14 @@ function parse(noun: string, verb: string, ...args: string[]) {
 
 describe('arguments are counted before anything is opened', () => {
   test.each([
-    [['credits', 'balance'], '<email|user id> is missing'],
-    [['credits', 'grant', 'ann@example.com'], '<credits> is missing'],
+    [['credits', 'balance'], 'Missing: <email|user id>'],
+    [['credits', 'grant', 'ann@example.com'], 'Missing: <credits>'],
     [
       ['credits', 'balance', 'a@example.com', 'b@example.com'],
-      'It takes <email|user id> and no more',
+      'Too many arguments. Expected: <email|user id>',
     ],
-    [['projections', 'list', 'all'], 'It takes no arguments'],
-    [['run', ''], '"<question>" is missing'],
+    [['projections', 'list', 'all'], 'This command takes no arguments'],
+    [['run', ''], 'Missing: "<question>"'],
   ] as const)(
     'the arguments %j are refused before anything opens',
     ([noun, verb, ...args], message) => {

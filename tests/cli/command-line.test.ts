@@ -44,9 +44,9 @@ async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promi
 
 test('wrong usage prints one line before the usage and ends with 2', async () => {
   for (const [args, line] of [
-    [['credits', 'grant', ann.email], '<credits> is missing'],
+    [['credits', 'grant', ann.email], 'Missing: <credits>'],
     [['run', '   '], 'What business challenge are you facing?'],
-    [['users', 'nonsense'], 'There is no such command'],
+    [['users', 'nonsense'], 'Unknown command'],
     [['run', 'Rent or buy?', '--strategy', 'best'], 'Choose one of the listed strategies'],
   ] as const) {
     const { code, stdout, stderr } = await cli(args);

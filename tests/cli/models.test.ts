@@ -106,7 +106,7 @@ test('models list of a strategy names each seat with the reason of its substitut
   const refused = await run(['list', 'fast'], fixed);
   expect(refused.code).toBe(1);
   expect(refused.out).toMatch(/^Not available. This strategy needs .*Mistral Medium 3\.5/);
-  await expect(run(['list', 'slow'], fixed)).rejects.toThrow('There is no such strategy');
+  await expect(run(['list', 'slow'], fixed)).rejects.toThrow('Unknown strategy');
 });
 
 test('models sync prints the differences and writes them only with --write', async () => {

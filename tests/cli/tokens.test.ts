@@ -67,7 +67,7 @@ test('a token is issued, shown once, listed without its secret, used, and revoke
   for (const secret of [token ?? '', token?.slice(5) ?? ''])
     expect(listed.stdout + listed.stderr + shown.stdout + shown.stderr).not.toContain(secret);
 
-  for (const line of ['is revoked', 'had been revoked before']) {
+  for (const line of ['is revoked', 'was already revoked']) {
     const revoked = await operate(settings, 'tokens', 'revoke', id ?? '');
     expect([revoked.code, revoked.stdout.trim()]).toEqual([0, `${id} ${line}`]);
   }
@@ -87,7 +87,7 @@ test('without --json stdout holds only the secret, so that it can be piped into 
   expect(code).toBe(0);
   expect(stdout).toMatch(/^svct_[\w-]{43}\n$/);
   expect(stderr).not.toContain(stdout.trim());
-  expect(stderr).toContain('not shown again');
+  expect(stderr).toContain('be shown again');
 });
 
 test('tokens issue with wrong arguments says what is missing and issues nothing', async () => {
@@ -95,12 +95,12 @@ test('tokens issue with wrong arguments says what is missing and issues nothing'
   const before = (await listServiceTokens(app.core.pool, new Date())).length;
   const good = { scope: 'credits:consume', name: 'Reports', 'daily-cap': '8' };
   for (const [wrong, line] of [
-    [{ scope: undefined }, '--scope is missing'],
+    [{ scope: undefined }, 'Missing: --scope'],
     [{ scope: 'all' }, '--scope must be one of: credits:consume'],
-    [{ name: undefined }, '--name is missing'],
-    [{ name: ' ' }, '--name is missing'],
-    [{ name: 'Two\nlines' }, '--name is at most 80 characters in one line'],
-    [{ 'daily-cap': undefined }, '--daily-cap is missing'],
+    [{ name: undefined }, 'Missing: --name'],
+    [{ name: ' ' }, 'Missing: --name'],
+    [{ name: 'Two\nlines' }, '--name can have up to 80 characters on one line'],
+    [{ 'daily-cap': undefined }, 'Missing: --daily-cap'],
     [{ 'daily-cap': '0' }, 'The credits must be a whole number from 1 to 1000000'],
     [{ 'daily-cap': '1e3' }, 'The credits must be a whole number from 1 to 1000000'],
   ] as const) {
@@ -109,7 +109,7 @@ test('tokens issue with wrong arguments says what is missing and issues nothing'
   }
   expect(await listServiceTokens(app.core.pool, new Date())).toHaveLength(before);
   const unknown = await commandLine(settings, 'tokens', 'revoke', 'svc_none');
-  expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no token with this id\n']);
+  expect([unknown.code, unknown.stderr]).toEqual([1, 'Token not found\n']);
 });
 
 test('verify checks what services consumed, and a rebuild gives the same result', async () => {

@@ -136,12 +136,12 @@ describe('users', () => {
 describe('users erase', () => {
   test('users erase requires a user, a reason without personal data, and --yes', async () => {
     const wrong: [string[], string][] = [
-      [[], 'Name a person, or a list by --from'],
-      [[ann.email], '--reason is missing'],
+      [[], 'Name a person, or a list with --from'],
+      [[ann.email], 'Missing: --reason'],
       [[ann.email, '--reason', 'Ticket 7'], 'Add --yes to continue'],
       [[ann.email, '--reason', `asked by ${ann.email}`, '--yes'], '--reason is at most'],
       [[ann.email, '--reason', 'so says a person', '--yes'], '--reason is at most'],
-      [['--from', join(folder.path, 'none.json'), '--yes'], 'cannot be read'],
+      [['--from', join(folder.path, 'none.json'), '--yes'], "can't be read"],
     ];
     for (const [args, message] of wrong) {
       const error = await ran('erase', ...args).catch((thrown: unknown) => thrown);
@@ -196,7 +196,7 @@ describe('users erase', () => {
     for (const content of ['{', '[{"key_id":"x"}]', '{"a":1}']) {
       writeFileSync(path, content);
       const refused = ran('erase', '--from', path, '--yes');
-      await expect(refused).rejects.toThrow('is no list of erasures');
+      await expect(refused).rejects.toThrow("isn't a list of erasures");
     }
   });
 });

@@ -14,6 +14,7 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
+import { unregistered } from '#tests/web/support/kept.ts';
 
 /**
  * Every way in, as a person goes it: the real application, its mails from the mailbox that this
@@ -128,6 +129,7 @@ async function signUp(page: Page, email: string, secret = password): Promise<voi
   await page.getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Start Finding Opportunities - $5' }).click();
   await page.waitForURL('**/auth/verify-email');
+  expect(await unregistered(page)).toEqual([]);
 }
 
 async function pressButton(page: Page, link: string, name: string): Promise<void> {
@@ -199,7 +201,7 @@ describe('signing up', () => {
 
     // The same link again, with the session still there, is no error.
     await pressButton(mail, link, 'Confirm my address');
-    await mail.getByText('You are signed in').first().waitFor();
+    await mail.getByText("You're signed in").first().waitFor();
   });
 
   test('signing up with another person’s address gives no access: its owner chooses a new password', async () => {
@@ -211,7 +213,7 @@ describe('signing up', () => {
     const owner = await newPage('/terms');
     await pressButton(owner, await mailedLink(email, confirmation), 'Confirm my address');
     await owner.waitForURL('**/reset-password?reason=confirmed');
-    await owner.getByText('Your e-mail address is confirmed').first().waitFor();
+    await owner.getByText('Your email address is confirmed').first().waitFor();
     await choosePassword(owner, password);
     // What the stranger had called the account is gone, too.
     await onDashboard(owner, 'User');
@@ -253,7 +255,7 @@ describe('a mailed sign-in link', () => {
     const page = await newPage('/credits', context);
     await page.waitForURL('**/login?redirect=*');
     await page.getByLabel('Email').fill(email);
-    await page.getByRole('button', { name: 'E-mail me a sign-in link' }).click();
+    await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
     const mail = await context.newPage();
     await pressButton(mail, await mailedLink(email, signInLink), 'Sign in');
@@ -265,7 +267,7 @@ describe('a mailed sign-in link', () => {
     const { email, context } = await newMember();
     const page = await newPage('/login', context);
     await page.getByLabel('Email').fill(email);
-    await page.getByRole('button', { name: 'E-mail me a sign-in link' }).click();
+    await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
     const elsewhere = await newBrowser();
     const mail = await elsewhere.newPage();
@@ -287,13 +289,13 @@ test('a forgotten password is replaced in the browser that asked, once, and ever
 
   const page = await newPage('/forgot-password', context);
   await page.getByLabel('Email').fill(email);
-  await page.getByRole('button', { name: 'Send the link' }).click();
+  await page.getByRole('button', { name: 'Send link' }).click();
   await page.getByText('If an account exists, a link is on its way').first().waitFor();
   const link = await mailedLink(email, resetLink);
 
   const elsewhere = await newPage('/terms');
   await pressButton(elsewhere, link, 'Choose a new password');
-  await elsewhere.getByText('This link works only in the browser').first().waitFor();
+  await elsewhere.getByText(identityProblems['link-other-browser'].message).first().waitFor();
 
   const mail = await context.newPage();
   await pressButton(mail, link, 'Choose a new password');
@@ -357,8 +359,8 @@ describe('a refused login', () => {
     const page = await newPage('/login', context);
     await logIn(page, email, password);
     await page.waitForURL('**/auth/verify-email');
-    await page.getByText('This address is not confirmed yet').waitFor();
-    await page.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText("You haven't confirmed this address yet").waitFor();
+    await page.getByRole('button', { name: 'Send link' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();
     await eventually('a second mail', async () => {
       const response = await fetch(`${application.url}/dev/mail?to=${encodeURIComponent(email)}`, {
@@ -376,14 +378,14 @@ describe('an invalid link', () => {
     const askForLink = async (): Promise<string> => {
       await page.goto(`${application.url}/login`);
       await page.getByLabel('Email').fill(email);
-      await page.getByRole('button', { name: 'E-mail me a sign-in link' }).click();
+      await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
       await page.getByText('If an account exists, a link is on its way').first().waitFor();
       return mailedLink(email, signInLink);
     };
     const link = await askForLink();
 
     await pressButton(page, `${application.url}/auth/link/magic#${'A'.repeat(43)}`, 'Sign in');
-    await page.getByText('This link is not valid. Ask for a new one.').first().waitFor();
+    await page.getByText("This link isn't valid. Ask for a new one.").first().waitFor();
 
     await inDatabase(
       "update auth_link set expires_at = now() - interval '1 s' where kind = 'magic'",

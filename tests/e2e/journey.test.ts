@@ -1,4 +1,5 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { readFile } from 'node:fs/promises';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testPassword } from '#tests/support/password.ts';
 import { freePort } from '#services/platform/process/listen.ts';
@@ -9,6 +10,7 @@ import {
 } from '#tests/support/processes/processes.ts';
 import type { Application } from '#tests/support/processes/processes.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
+import { isEntryOf, kept, unregistered } from '#tests/web/support/kept.ts';
 
 /**
  * A user's journeys after `npm start`: the real application in its own processes and a real browser.
@@ -29,13 +31,15 @@ afterAll(async () => {
   folder.remove();
 });
 
+/** Of a visitor who has not chosen about cookies yet. */
+const undecided = { cookies: [], origins: [] };
+
 /** A new window; an error in its console fails the test. */
 async function openPage(
-  options: { width?: number; height?: number } = {},
+  options: { width?: number; height?: number; storageState?: typeof undecided } = {},
 ): Promise<{ page: Page; context: BrowserContext; consoleErrors: string[] }> {
-  const context = await browser.newContext({
-    viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
-  });
+  const { width = 1440, height = 900, ...state } = options;
+  const context = await browser.newContext({ viewport: { width, height }, ...state });
   const page = await context.newPage();
   const consoleErrors: string[] = [];
   page.on('console', (message) => {
@@ -116,6 +120,8 @@ describe('the main job', () => {
     const refinedId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
     expect(refinedId).not.toBe(runId);
 
+    expect(await unregistered(page)).toEqual([]);
+
     await page.goto(`${application.url}/credits`);
     const line = page.getByRole('listitem').filter({ hasText: 'Balanced run' });
     await line.waitFor();
@@ -163,10 +169,62 @@ describe('the main job', () => {
   });
 });
 
+describe('the dashboards', () => {
+  test('a user switches the dashboard for good, opens the brief and downloads it as Markdown', async () => {
+    const { page, context, consoleErrors } = await openPage();
+    await signInAsDemo(page);
+    // A user with an address sees the elite dashboard first.
+    await page.getByRole('heading', { name: 'Competitive Intelligence' }).waitFor();
+    const switched = page.waitForResponse(
+      (response) => response.request().method() === 'PATCH' && response.url().endsWith('/users/me'),
+    );
+    await page.getByText('Standard', { exact: true }).click();
+    await page.getByRole('heading', { name: 'Monthly Usage' }).waitFor();
+    expect((await switched).status()).toBe(200);
+    await page.getByText('A plan adds credits every month').waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Monthly Usage' }).waitFor();
+    await page.getByText('Elite', { exact: true }).click();
+    await page.getByText('Not enough shared results yet').waitFor();
+
+    await page.getByRole('link', { name: 'Intelligence Brief' }).click();
+    await page.waitForURL('**/dashboard/brief');
+    await page
+      .getByText(/^\d completed, refinements and deleted runs included\. \d+ credits/)
+      .waitFor();
+    const titles = await page.locator('main').getByRole('heading', { level: 2 }).allInnerTexts();
+    expect(titles.length).toBeGreaterThan(0);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download Markdown' }).click(),
+    ]);
+    const text = (await readFile(await download.path(), 'utf8')).replaceAll('\\', '');
+    expect(text).toContain('# Intelligence Brief');
+    expect(text.match(/^## .+$/gm)).toEqual(titles.map((title) => `## ${title}`));
+    expect(consoleErrors).toEqual([]);
+    await context.close();
+  });
+});
+
 describe('a new user', () => {
-  test('a new user signs up, buys credits and starts a run on a phone with the keyboard', async () => {
-    const { page, context, consoleErrors } = await openPage({ width: 390, height: 844 });
-    await page.goto(`${application.url}/signup`);
+  test('a visitor of the home page refuses cookies, allows drafts later, signs up, buys credits and starts a run on a phone', async () => {
+    const { page, context, consoleErrors } = await openPage({
+      width: 390,
+      height: 844,
+      storageState: undecided,
+    });
+    await page.goto(application.url);
+    const banner = page.getByRole('region', { name: 'Cookies' });
+    await banner.getByRole('button', { name: 'Refuse all' }).click();
+    await expect.poll(() => banner.count()).toBe(0);
+    expect((await kept(page)).map(({ name }) => name)).toEqual(['sf_consent', 'sevenfold.consent']);
+    await page.getByRole('contentinfo').getByRole('button', { name: 'Cookie Settings' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cookie Settings' });
+    await dialog.getByLabel('Functional').check();
+    await dialog.getByRole('button', { name: 'Save choice' }).click();
+    await expect.poll(() => dialog.count()).toBe(0);
+    await page.locator('main a[href^="/signup"]').first().click();
+    await page.waitForURL('**/signup*');
     await page.getByLabel('Full name').fill('New Person');
     await page.getByLabel('Email').fill('new.person@example.com');
     await page.getByLabel('Password', { exact: true }).fill(testPassword);
@@ -204,6 +262,15 @@ describe('a new user', () => {
     await expect
       .poll(() => page.evaluate('document.documentElement.scrollWidth - window.innerWidth'))
       .toBeLessThanOrEqual(0);
+
+    // In the same tab, whose session storage a new one would not have.
+    await page.goto(`${application.url}/cookies`);
+    await page.getByRole('term').first().waitFor();
+    const shown = await page.getByRole('term').allInnerTexts();
+    const names = (await kept(page)).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['sf_consent', 'sf_refresh', 'sf_device']));
+    expect(names.filter((name) => !shown.some((entry) => isEntryOf(name, entry)))).toEqual([]);
+    expect(await unregistered(page)).toEqual([]);
     expect(consoleErrors).toEqual([]);
     await context.close();
   });
@@ -240,5 +307,121 @@ test('a signed-out visitor returns to the requested page after signing in', asyn
   await page.getByRole('button', { name: /^log ?in$|^sign in$/i }).click();
   await page.waitForURL('**/credits');
   await page.getByRole('heading', { name: 'Transaction History' }).waitFor();
+  await context.close();
+});
+
+/** Presses Tab until the control has the focus, as a person without a mouse does. */
+async function tabTo(page: Page, control: Locator): Promise<void> {
+  await control.waitFor();
+  for (let presses = 0; presses < 80; presses += 1) {
+    if ((await control.and(page.locator(':focus')).count()) > 0) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not reach ${control.toString()}`);
+}
+
+test('the onboarding leads to a real run and a question of one’s own by keyboard alone', async () => {
+  const { page, context, consoleErrors } = await openPage();
+  await signInAsDemo(page);
+  await page.goto(`${application.url}/onboarding/singularity`);
+
+  await tabTo(page, page.getByLabel('Hours a week between AI tools'));
+  await page.keyboard.type('12');
+  await page.getByText('To calculate, add your yearly revenue.', { exact: true }).waitFor();
+  await tabTo(page, page.getByLabel('Yearly revenue'));
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await tabTo(page, page.getByLabel('Type of business'));
+  const next = page.getByRole('button', { name: 'Experience Superintelligence' });
+  expect(await next.isDisabled()).toBe(true);
+  await page.keyboard.press('ArrowDown');
+  await tabTo(page, page.getByRole('button', { name: 'Calculate' }));
+  await page.keyboard.press('Enter');
+  await page.getByText('624 hours × $500 = $312,000').waitFor();
+  await tabTo(page, next);
+  await page.keyboard.press('Enter');
+
+  await page.locator('h2:focus', { hasText: 'Choose a challenge' }).waitFor();
+  await tabTo(page, page.getByRole('radio', { name: 'Competitive intelligence deep dive' }));
+  await page.keyboard.press('Space');
+  await tabTo(page, page.getByRole('button', { name: 'Continue' }));
+  await page.keyboard.press('Enter');
+
+  await tabTo(page, page.getByRole('button', { name: 'Start run · 2 credits' }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('progressbar', { name: 'Progress of your run' }).waitFor();
+  await page.reload();
+  await page.getByText(/It took [\d.]+ minutes?, measured/).waitFor(longPoll);
+  await tabTo(page, page.getByRole('button', { name: 'Continue' }));
+  await page.keyboard.press('Enter');
+
+  await page.getByText('Measured, the run alone, with simulated models').waitFor();
+  await tabTo(page, page.getByRole('button', { name: 'Activate' }));
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/optimization?challenge=competitive-intelligence');
+  await page
+    .getByText('Welcome to Sevenfold', { exact: true })
+    .filter({ visible: true })
+    .first()
+    .waitFor();
+  expect(await page.getByLabel(/What business challenge are you facing/).inputValue()).toMatch(
+    /^Which competitors are most likely/,
+  );
+
+  await page.goto(`${application.url}/onboarding/singularity`);
+  await page.waitForURL('**/dashboard');
+  await page.goto(`${application.url}/credits`);
+  await page.getByText('Onboarding bonus').waitFor();
+  expect(consoleErrors).toEqual([]);
+  await context.close();
+});
+
+test('a question is asked, its result read and a refinement requested by keyboard alone', async () => {
+  const { page, context, consoleErrors } = await openPage();
+  await signInAsDemo(page);
+  await tabTo(page, page.locator('a[href="/optimization"]:visible').first());
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/optimization');
+
+  await tabTo(page, page.getByLabel(/What business challenge are you facing/));
+  await page.keyboard.type('Lease a second oven, or bake in 2 shifts?');
+  // Without a choice Tab stops at the first that can be chosen, else at the chosen one.
+  const anyStrategy = page.locator('[name="strategy"]:focus');
+  for (let presses = 0; presses < 80 && (await anyStrategy.count()) === 0; presses += 1)
+    await page.keyboard.press('Tab');
+  await page.keyboard.press('Space');
+  const fast = page.getByRole('radio', { name: /^Fast/ });
+  for (let presses = 0; presses < 8 && !(await fast.isChecked()); presses += 1)
+    await page.keyboard.press('ArrowDown');
+  await tabTo(page, page.getByRole('button', { name: 'Start Optimization' }));
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/evolution-chamber?id=opt_*');
+  const results = page.getByRole('link', { name: 'View results' });
+  await results.waitFor(longPoll);
+  await tabTo(page, results);
+  await page.keyboard.press('Enter');
+
+  await page.waitForURL('**/optimizations/opt_*');
+  const runId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
+  await page.getByRole('heading', { name: 'Next steps' }).waitFor();
+  const refine = page.getByRole('button', { name: 'Request Refinement', disabled: false });
+  await tabTo(page, refine);
+  // Escape closes the dialog, and the focus is back on what opened it.
+  await page.keyboard.press('Enter');
+  await page.getByText('Included with this run').waitFor();
+  await page.keyboard.press('Escape');
+  await refine.and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Enter');
+  await tabTo(page, page.getByLabel('What is different'));
+  await page.keyboard.type('The landlord forbids night work.');
+  await tabTo(page, page.getByRole('button', { name: 'Send request' }));
+  await page.keyboard.press('Enter');
+  await page.getByText('Refinement 1').waitFor();
+  await results.waitFor(longPoll);
+  await tabTo(page, results);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'What changed' }).waitFor();
+  expect(page.url()).not.toContain(runId);
+  expect(consoleErrors).toEqual([]);
   await context.close();
 });

@@ -107,7 +107,7 @@ async function newTab({ context }: Payer, path: string): Promise<Page> {
 function badge(page: Page, credits: number): Locator {
   return page
     .getByRole('banner')
-    .getByRole('link', { name: new RegExp(`^${inWords(credits)}(?: ·|$)`) });
+    .getByRole('link', { name: new RegExp(`^${inWords(credits)}(?: |$)`) });
 }
 
 /** Marks the document, to prove later that the tab was not reloaded. */
@@ -249,9 +249,9 @@ async function refund(payer: Payer, row: Locator, bought: Package, unused: numbe
   await expect.poll(() => payment.textContent()).toContain(`, ${amount} of it refunded`);
   await provider.close();
 
-  const mail = await mailTo(payer, new RegExp(`^We have refunded ${RegExp.escape(amount)}$`));
+  const mail = await mailTo(payer, new RegExp(`^We refunded ${RegExp.escape(amount)}$`));
   expect(mail.text).toContain(
-    `We have paid back ${amount} for ${unused} unused credits of ${bought.name}.`,
+    `We've refunded ${amount} for ${unused} unused credits from ${bought.name}.`,
   );
 }
 
@@ -456,7 +456,7 @@ test(
     ]);
     const receipt = await mailTo(payer, new RegExp(`^Your receipt: ${pack.name}`));
     expect(receipt.text).toContain(
-      `${dollars(paidFor(pack))}. Of it, ${dollars(taxOf(pack.price_cents))} is tax.`,
+      `${dollars(paidFor(pack))}. That includes ${dollars(taxOf(pack.price_cents))} tax.`,
     );
     await expectSoundBooks({ charges: 1, refunds: 1 });
   },
@@ -516,16 +516,16 @@ test(
     });
     for (const { text } of receipts) expect(text).toContain(dollars(paidFor(bought)));
 
-    await planTab.getByRole('button', { name: 'Cancel the plan' }).click();
+    await planTab.getByRole('button', { name: 'Cancel plan' }).click();
     const dialog = planTab.getByRole('dialog', { name: 'Cancel Empire Builder?' });
     await dialog.getByText(`It ends on ${dayOf(end)}.`).waitFor();
-    await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
+    await dialog.getByRole('button', { name: 'Cancel plan' }).click();
     await planTab
-      .getByText(`Ends on ${dayOf(end)}. Nothing more is charged; your credits stay yours.`)
+      .getByText(`Ends on ${dayOf(end)}. You won't be charged again, and you keep your credits.`)
       .waitFor();
     await planTab.getByText('Scale Plan').waitFor();
-    const cancelled = await mailTo(payer, /^Your plan is cancelled$/);
-    expect(cancelled.text).toContain(`It stays until ${end.slice(0, 10)} (UTC)`);
+    const cancelled = await mailTo(payer, /^Your plan is canceled$/);
+    expect(cancelled.text).toContain(`It lasts until ${end.slice(0, 10)} (UTC) and won't renew.`);
 
     await moveClockPast(end);
     await eventually('the end of the plan', async () => (await planOf(payer)).status === 'ended');

@@ -118,7 +118,7 @@ test('two tabs that renew the session at the same moment both stay signed in', a
   expect(rotations).toBe(1);
 
   // Both stay signed in, with a page load and without one.
-  await first.getByRole('link', { name: 'Account Settings' }).click();
+  await first.getByRole('banner').getByTitle('Account Settings').click();
   await part(first, 'Sessions').getByText('This device').waitFor();
   await second.reload();
   await part(second, 'Sessions').getByText('This device').waitFor();
@@ -138,16 +138,16 @@ test('a session ended elsewhere asks to sign in again within seconds, and nothin
   await there.goto(`${application.url}/profile`);
   await part(there, 'Sessions').getByRole('button', { name: 'End all other sessions' }).click();
   await part(there, 'Sessions')
-    .getByText(/other devices? (is|are) signed out/)
+    .getByText(/^Signed out \d+ other devices?\.$/)
     .waitFor();
 
-  await here.getByText('Your session has ended').waitFor({ timeout: 30_000 });
+  await here.getByText('Your session has expired').waitFor({ timeout: 30_000 });
   await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
   await here.getByRole('button', { name: 'Login', exact: true }).click();
   const dialog = here.getByRole('dialog', { name: 'Please sign in again' });
   await dialog.getByLabel('Password', { exact: true }).fill(application.demo.password);
   await dialog.getByRole('button', { name: 'Login', exact: true }).click();
-  await expect.poll(() => here.getByText('Your session has ended').count(), patient).toBe(0);
+  await expect.poll(() => here.getByText('Your session has expired').count(), patient).toBe(0);
   expect(new URL(here.url()).pathname).toBe('/optimization');
   await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
   await here.getByRole('radio', { name: /^Fast/ }).check();
@@ -168,7 +168,7 @@ test('a user exports their data and deletes the account, and cannot sign in afte
 
   await page.getByRole('button', { name: 'Delete my account' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
-  await dialog.getByLabel(`Type ${person.email} to continue`).fill(person.email);
+  await dialog.getByLabel(`Type ${person.email} to confirm`).fill(person.email);
   await dialog.getByLabel('Your password', { exact: true }).fill(person.password);
   await dialog.getByRole('button', { name: 'Delete my account' }).click();
   await page.waitForURL('**/account-deleted');

@@ -1,47 +1,31 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { gzipSync } from 'node:zlib';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { Optimization } from '#services/optimizations/contract/run.ts';
 import { statementsOf } from '#services/optimizations/prompts/draft.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { occurredAt, openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
-import {
-  applyPatch,
-  beginView,
-  fieldsOfView,
-  patchOf,
-} from '#services/optimizations/reading/view.ts';
-import type { EventTexts, RunView } from '#services/optimizations/reading/view.ts';
+import { fieldsOfView } from '#services/optimizations/reading/view.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
 import { claimStated, optionsOf, preparedCases } from '#services/sandbox/models/cases.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
+import { viewsOf } from '#web/features/example/recording.ts';
+import type { Recording } from '#web/features/example/recording.ts';
 
-/**
- * The example that the site plays without a server: the events of one run with their texts in clear,
- * each with the milliseconds since the run was started. `patchOf` makes patches of them, so a page can
- * play the run or fold it to its end, and the file stays readable as the view changes; `standIn` is the one
- * part of the view that only a server knows. `npm run record-example` writes it again.
- */
+/** `npm run record-example` writes the recording again. */
 const file = join(import.meta.dirname, '../../web/content/example-run.json');
 const caseName = 'raise-prices';
 /** Five of seven for the case's first option, with an objection that the writer had to answer. */
 const seed = 'example-12';
 
-type ExampleRun = {
-  recordedAt: string;
-  standIn: RunView['standIn'];
-  events: readonly { afterMs: number; event: OptimizationEvent; texts: EventTexts }[];
-};
-
 const prepared = preparedCases().find((each) => each.case === caseName);
 if (prepared === undefined) throw new Error(`No case ${caseName}`);
 
-async function record(): Promise<ExampleRun> {
+async function record(): Promise<Recording> {
   const council = await createTestCouncil({ seed, profile: 'realistic' });
   try {
     const person = await council.signUp();
@@ -74,18 +58,6 @@ async function record(): Promise<ExampleRun> {
   }
 }
 
-/** The view after each event. */
-function play({ recordedAt, standIn, events }: ExampleRun): RunView[] {
-  const views: RunView[] = [];
-  for (const [index, { afterMs, event, texts }] of events.entries()) {
-    const at = new Date(Date.parse(recordedAt) + afterMs).toISOString();
-    const patch = patchOf('opt_example', event, texts, at);
-    const before = views.at(-1);
-    views.push(before ? applyPatch(before, patch, index + 1) : beginView({ ...patch, standIn }));
-  }
-  return views;
-}
-
 describe('the example run', () => {
   it.runIf(process.env['RECORD_EXAMPLE'] === 'true')('the example run is recorded', async () => {
     const { events, ...rest } = await record();
@@ -96,8 +68,8 @@ describe('the example run', () => {
 
   const recorded = () => {
     const text = readFileSync(file, 'utf8');
-    const example = JSON.parse(text) as ExampleRun;
-    return { text, example, views: play(example) };
+    const example = JSON.parse(text) as Recording;
+    return { example, views: viewsOf(example) };
   };
 
   it('the example run plays through the view of today, event by event, to a recommendation', () => {
@@ -146,9 +118,5 @@ describe('the example run', () => {
         .map(({ text }) => text)
         .join(' '),
     ).not.toContain('…');
-  });
-
-  it('the example run is at most 25 kB when compressed', () => {
-    expect(gzipSync(recorded().text).length).toBeLessThan(25_000);
   });
 });

@@ -38,9 +38,9 @@ const words = async (answer: Response) =>
 test('without a key the page says that all models are simulated, and what each key would make real', async () => {
   const open = await appWith({});
   const shown = await words(await open('/dev/models'));
-  expect(shown).toContain('No provider is connected: every model is simulated.');
+  expect(shown).toContain('No provider is connected, so every model is simulated.');
   expect(shown).toContain('OpenRouter: OPENROUTER_API_KEY=…');
-  const [, router = ''] = /OPENROUTER_API_KEY=…(.*?)(?: [A-Z]\w+: |Lines go)/.exec(shown) ?? [];
+  const [, router = ''] = /OPENROUTER_API_KEY=…(.*?)(?: [A-Z]\w+: |Add lines)/.exec(shown) ?? [];
   expect(router.match(/All 7 seats as designed|All (?:8|12) seats as designed/g)).toHaveLength(8);
 });
 
@@ -58,7 +58,7 @@ test('prices that were read more than 30 days ago are named without a check', as
   const open = await appWith({ MODELS_FILE: file });
   rmSync(folder, { recursive: true });
   expect(await words(await open('/dev/models'))).toContain(
-    `Read more than 30 days ago, or ended: ${first!.id}.`,
+    `Older than 30 days, or expired: ${first!.id}.`,
   );
 });
 
@@ -77,7 +77,7 @@ test('a check runs when it is asked for, and the page keeps what it said', async
   expect([asked.status, asked.headers.get('location')]).toEqual([303, '/dev/models']);
   const shown = await words(await open('/dev/models'));
   expect(shown).toMatch(/OpenAI 127\.0\.0\.1:\d+ \d+ models listed, \d+ answered/);
-  expect(shown).toMatch(/Mistral 127\.0\.0\.1:\d+ does not answer/);
+  expect(shown).toMatch(/Mistral 127\.0\.0\.1:\d+ not responding/);
   expect(shown).toContain('Mistral: the key was refused ; correct MISTRAL_API_KEY.');
   expect(shown).not.toContain('simulated.');
 });

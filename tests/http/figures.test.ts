@@ -158,12 +158,12 @@ test('the success rate is a share of completed and failed runs, and unknown befo
   expect(unknown).toMatchObject({ success_rate: null, average_cost_per_optimization: null });
   await app.database.ownerPool.query(
     `insert into credit_analytics
-       (user_id, run_id, seat, model, cost_micros, unpriced_calls, closed, refinement, outcome,
-        charged, credits)
-     select $1, run_id, seat, 'model-a', 0, 0, true, false, outcome, charged, 0
+       (user_id, run_id, seat, model, simulated, calls, answers, input_tokens, output_tokens,
+        cost_micros, unpriced_calls, unpriced_answers, refinement, outcome, charged, millicredits)
+     select $1, run_id, seat, model, false, 1, 1, 0, 0, 0, 0, 0, false, outcome, charged, 0
      from (values ('opt_1', 'completed', 14), ('opt_2', 'completed', 7), ('opt_3', 'failed', 7),
        ('opt_4', 'cancelled', 0), ('opt_5', null, null)) run (run_id, outcome, charged)
-     cross join (values ('S1'), ('R1')) seat (seat)`,
+     cross join (values ('S1', 'model-a'), ('R1', 'model-b')) seat (seat, model)`,
     [person.userId],
   );
   expect(await app.data<DashboardStats>('/users/me/stats', person)).toMatchObject({

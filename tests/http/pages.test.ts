@@ -6,8 +6,10 @@ import { answerError, createRouter, requestLog } from '#services/platform/http/h
 import { createLog } from '#services/platform/process/log.ts';
 import { securityHeaders } from '#services/platform/http/security-headers.ts';
 import { webPages } from '#services/http/pages.ts';
+import { choicePattern } from '#web/consent/cookie.ts';
 
 let folder: string;
+let announced = '';
 let app: ReturnType<typeof createRouter>;
 let request: (path: string, headers?: Record<string, string>) => Promise<Response>;
 
@@ -15,7 +17,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
   const dist = join(folder, 'dist');
   mkdirSync(join(dist, 'assets'), { recursive: true });
-  const page = '<html lang="en"><body>A page</body></html>';
+  const page =
+    '<html lang="en"><body><!--announced--><!--ask-->May we?<!--/ask-->A page</body></html>';
   for (const name of ['index', 'app', 'not-found'])
     writeFileSync(join(dist, `${name}.html`), `<!-- ${name} -->${page}`);
   writeFileSync(join(dist, 'assets/main-1a2b.js'), 'export {};');
@@ -24,11 +27,17 @@ beforeAll(() => {
   writeFileSync(
     join(dist, 'pages.json'),
     JSON.stringify({
-      pages: { '/': { file: 'index.html', status: 200 } },
-      application: { file: 'app.html', status: 200, paths: ['/optimizations/$id'] },
-      notFound: { file: 'not-found.html', status: 404 },
+      pages: { '/': { file: 'index.html', status: 200, styleHash: 'sha256-home' } },
+      application: {
+        file: 'app.html',
+        status: 200,
+        styleHash: 'sha256-app',
+        paths: ['/optimizations/$id'],
+      },
+      notFound: { file: 'not-found.html', status: 404, styleHash: 'sha256-missing' },
       htmlTag: '<html lang="en">',
-      contentPolicy: { styleHashes: [], scriptHashes: [] },
+      announcementMark: '<!--announced-->',
+      consent: { begin: '<!--ask-->', end: '<!--/ask-->', choice: choicePattern('1') },
       immutablePrefix: '/assets/',
     }),
   );
@@ -37,7 +46,16 @@ beforeAll(() => {
       requestLog(createLog({ level: 'silent', process: 'test' })),
       securityHeaders({ isHttps: false }),
     )
-    .route('/', webPages({ dist, isLocal: true, publicUrl: 'http://localhost' }));
+    .route(
+      '/',
+      webPages({
+        dist,
+        isLocal: true,
+        publicUrl: 'http://localhost',
+        analyticsUrl: 'https://stats.example:8443/a/script.js',
+        announcement: async () => announced,
+      }),
+    );
   app.onError((error, context) => answerError(error, context));
   request = async (path, headers = {}) => app.request(`http://localhost${path}`, { headers });
 });
@@ -101,8 +119,56 @@ describe('a missing page', () => {
   });
 });
 
+test('the pages are sent in the chosen theme, motion and density', async () => {
+  const cookie = 'sf_theme=dark; sf_motion=reduced; sf_density=compact';
+  const page = await (await request('/', { cookie })).text();
+  expect(page).toContain(' data-theme="dark" data-motion="reduced" data-density="compact"');
+});
+
 test('an unknown theme in the cookie leaves no trace in the page', async () => {
   const page = await (await request('/', { cookie: 'sf_theme=dark"><script>' })).text();
   expect(page).not.toContain('script');
   expect(page).toContain('data-mode="local"');
+});
+
+test.each([
+  ['no choice', '', true],
+  ['a choice', 'sf_consent=1.f', false],
+  ['a choice among other cookies', 'sf_theme=dark; sf_consent=1.fa; sf_motion=full', false],
+  ['a refusal', 'sf_consent=1.-', false],
+  ['a choice about another version', 'sf_consent=1a.f', true],
+  ['a choice in quotes', 'sf_consent="1.f"', true],
+  ['an escaped choice', 'sf_consent=%31.f', true],
+  ['an unknown letter', 'sf_consent=1.fm', true],
+  ['nothing after the version', 'sf_consent=1.', true],
+  ['the choice of another name', 'not_sf_consent=1.f', true],
+])(
+  'a visitor with %s in the cookie gets the page with or without the banner',
+  async (_, cookie, asks) => {
+    const page = await (await request('/', { cookie })).text();
+    expect(page.includes('May we?')).toBe(asks);
+    expect(page).toContain('A page</body>');
+  },
+);
+
+test('the content policy allows the analytics of the operator by origin, and no other script', async () => {
+  const policy = (await request('/')).headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("script-src 'self' https://stats.example:8443;");
+  expect(policy).toContain("connect-src 'self' https://stats.example:8443;");
+});
+
+test.each([
+  ['/', 'sha256-home'],
+  ['/optimizations/opt_1', 'sha256-app'],
+  ['/nowhere', 'sha256-missing'],
+])('the content policy of %s allows the inlined style of this page alone', async (path, hash) => {
+  const policy = (await request(path)).headers.get('content-security-policy') ?? '';
+  expect(policy).toContain(`style-src 'self' '${hash}';`);
+});
+
+test('an announcement is part of every page', async () => {
+  announced = '<aside>It changes for $& dollars</aside>';
+  for (const path of ['/', '/optimizations/opt_1', '/nowhere'])
+    expect(await (await request(path)).text()).toContain(`<body>${announced}`);
+  announced = '';
 });

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transact } from '#db/transaction.ts';
-import type { LinkReply, SessionReply } from '#services/identity/contract.ts';
+import type { LinkReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { hashPassword } from '#services/identity/passwords/passwords.ts';
 import { mailChange } from '#services/identity/links/mailed.ts';
 import { findUser, insertUser } from '#services/identity/accounts/users.ts';

@@ -237,7 +237,7 @@ test('a malformed message is answered with a sentence, and the connection stays 
   ];
   for (const [event, ...args] of junk)
     expect(await one.send(String(event), ...args)).toEqual({
-      error: 'The message was not understood',
+      error: "We couldn't read that message",
     });
   expect(one.socket.connected).toBe(true);
 });

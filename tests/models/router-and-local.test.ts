@@ -164,7 +164,7 @@ describe('OpenRouter', () => {
       const timer = setInterval(() => {
         comments += 1;
         response.write(': OPENROUTER PROCESSING\n\n');
-        if (comments < 30) return;
+        if (comments < 60) return;
         clearInterval(timer);
         response.end(
           chunk({ content: 'Lease it.' }, { finish_reason: 'stop' }) + 'data: [DONE]\n\n',
@@ -172,7 +172,7 @@ describe('OpenRouter', () => {
       }, 20);
     });
     // Silence is bounded by half of this, which the comments outlast.
-    const { reply } = await collect(provider, { ...routed, timeoutMs: 1000 });
+    const { reply } = await collect(provider, { ...routed, timeoutMs: 2000 });
     expect(reply).toMatchObject({ text: 'Lease it.', billedCost: null });
   });
 });

@@ -84,8 +84,8 @@ describe('the end of a run', () => {
     const mails = await mailbox.all(person.email);
     expect(mails).toHaveLength(1);
     const [mail] = mails;
-    expect(mail?.subject).toBe('Your optimization was cancelled: Lease or buy <b>the</b> van?');
-    expect(mail?.text).toContain('“Lease or buy <b>the</b> van?” was cancelled.');
+    expect(mail?.subject).toBe('Your optimization was canceled: Lease or buy <b>the</b> van?');
+    expect(mail?.text).toContain('“Lease or buy <b>the</b> van?” was canceled.');
     expect(mail?.html).toContain('&#60;b&#62;the');
     expect(mail && linkIn(mail)).toBe(`${app.core.publicUrl}/optimizations/${runId}`);
   });
@@ -157,8 +157,8 @@ describe('the email about a run', () => {
     expect(words({ heading: 'Recommended by 5 of 7 models' }).paragraphs[0]).toBe(
       '“Buy?” is complete. Recommended by 5 of 7 models.',
     );
-    expect(words({ status: 'failed' }).subject).toBe('Your optimization has failed: Buy?');
-    expect(words({ status: 'cancelled' }).paragraphs[0]).toBe('“Buy?” was cancelled.');
+    expect(words({ status: 'failed' }).subject).toBe('Your optimization failed: Buy?');
+    expect(words({ status: 'cancelled' }).paragraphs[0]).toBe('“Buy?” was canceled.');
     expect(words({}).action).toEqual({
       label: 'Read the result',
       url: 'https://example.com/optimizations/opt_1',
@@ -187,7 +187,7 @@ describe('the email about a run', () => {
       { seats: 7, simulatedSeats: 7, standIn },
       [
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
-        'The question of the case: “From $240 to $290? 34 customers.”',
+        'The question of the recorded case: “From $240 to $290? 34 customers.”',
       ],
     ],
     [

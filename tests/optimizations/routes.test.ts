@@ -106,14 +106,14 @@ describe('creating a run', () => {
     [
       { ...question, challenge: 'x'.repeat(4001) },
       'challenge',
-      'The challenge may have at most 4000 characters',
+      'The challenge can have up to 4000 characters',
     ],
     [
       { ...question, objectives: Array.from({ length: 21 }, (_, row) => `objective ${row}`) },
       'objectives',
-      'At most 20 objectives',
+      'Up to 20 objectives',
     ],
-    [{ ...question, canary: 'secret-value' }, '', 'This field is not known.'],
+    [{ ...question, canary: 'secret-value' }, '', 'Unknown field.'],
   ])(
     'creating a run with a bad field names the field and does not repeat its value: %j',
     async (body, field, message) => {
@@ -325,7 +325,7 @@ describe('cancelling a run', () => {
     const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
     expect(read).toMatchObject({
       ...expected,
-      evolution: { current_step: 'completed', step_details: 'Cancelled', can_cancel: false },
+      evolution: { current_step: 'completed', step_details: 'Canceled', can_cancel: false },
     });
     expect(read.models.map(({ status }) => status)).toEqual(read.models.map(() => 'not_called'));
     const list = await app.call('/optimizations', { token: person.token });
@@ -380,7 +380,7 @@ test('the list is newest first, in pages, and reads what was written', async () 
   expect((await app.call('/optimizations?limit=0', { token: person.token })).status).toBe(400);
 });
 
-test('a question is sealed in every table, and reads "Erased" once its key is gone', async () => {
+test('a question is sealed in every table, and reads "Deleted" once its key is gone', async () => {
   const person = await app.signUp();
   const run = await createRun(person, { ...question, challenge: 'Canary question about llamas?' });
   const { rows } = await app.database.ownerPool.query<{ found: number }>(
@@ -393,7 +393,7 @@ test('a question is sealed in every table, and reads "Erased" once its key is go
   expect(app.logged.join('')).not.toContain('llamas');
   await app.core.sealer.eraseKey(run.id);
   const read = await app.data<Optimization>(`/optimizations/${run.id}`, { token: person.token });
-  expect(read).toMatchObject({ title: 'Erased', challenge: 'Erased', credits: { price: 14 } });
+  expect(read).toMatchObject({ title: 'Deleted', challenge: 'Deleted', credits: { price: 14 } });
 });
 
 test('once the models of a day have cost the daily limit, no run starts until the next', async () => {

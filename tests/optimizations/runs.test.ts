@@ -183,7 +183,7 @@ describe('a run whose models fail', () => {
     expect(run.status).toBe('completed');
     expect(run.models.find((model) => model.name === 'Gemini 3.8 Flash')).toMatchObject({
       status: 'failed',
-      reason: 'The provider does not know this model',
+      reason: "The provider doesn't offer this model",
     });
     // 14 × 1 / 7, rounded in the user's favour.
     expect(run.credits).toMatchObject({ charged: 12, refunded: 2 });
@@ -191,7 +191,7 @@ describe('a run whose models fail', () => {
       answered: 6,
       paid_for: 7,
       missing: [
-        { seat: 'I1', name: 'Gemini 3.8 Flash', why: 'The provider does not know this model' },
+        { seat: 'I1', name: 'Gemini 3.8 Flash', why: "The provider doesn't offer this model" },
       ],
       declined: 0,
       strongest_missing: false,
@@ -257,7 +257,7 @@ describe('a run whose models fail', () => {
     expect(run.status).toBe('completed');
     expect(run.models.find((model) => model.seat === 'R2')).toMatchObject({
       status: 'excluded',
-      reason: expect.stringContaining('tried to instruct its reviewers') as string,
+      reason: expect.stringContaining('tried to instruct the reviewers') as string,
     });
     expect(run.credits.refunded).toBe(0);
   });
@@ -268,7 +268,7 @@ describe('a run whose models fail', () => {
     expect(run.status).toBe('completed');
     expect(run.evolution.bias).toMatchObject({
       agreement_score: null,
-      agreement_note: 'Not scored: no claim ledger',
+      agreement_note: "No score: the claims couldn't be collected",
     });
     expect(Object.values(run.council.ledger?.claims ?? {}).length).toBeGreaterThan(0);
   });

@@ -85,7 +85,7 @@ test('the email says how many credits are left and where there are more', () => 
     'You have 19 credits left',
   ]);
   expect(email(3).closing).toEqual([
-    'You get this mail when your credits fall below 20, at most once a week. You can switch it off under Mails in your Account Settings: https://sevenfold.test/profile',
+    'We send this when you have fewer than 20 credits, at most once a week. Turn it off under Emails and notifications in your Account Settings: https://sevenfold.test/profile',
   ]);
   expect(email(3).action).toEqual({
     label: 'Buy More Credits',

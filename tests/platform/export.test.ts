@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { collectExport, csvLine, exportDocument } from '#services/platform/export.ts';
+import { csvLine } from '#services/platform/csv.ts';
+import { collectExport, exportDocument } from '#services/platform/export.ts';
 import type { ExportPart } from '#services/platform/export.ts';
 
 describe('a cell', () => {

@@ -31,7 +31,7 @@ test('a database belongs to the first mode and refuses the other', async () => {
   await prepareDatabase(urls(), 'local', log);
   await prepareDatabase(urls(), 'local', log);
   expect(await linesOf(prepareDatabase(urls(), 'production', log))).toEqual([
-    'MODE is production, but this database was written in local mode; use another database',
+    'MODE is production, but this database was created in local mode. Use a different database.',
   ]);
 });
 

@@ -75,7 +75,15 @@ function callEvent(call: Call): { type: string; data: Record<string, unknown> } 
   const slot = `${call.slot}.S${call.seat + 1}`;
   switch (call.kind) {
     case 'answer':
-      return { type: 'CallSucceeded', data: { slot, attempt: 1, costMicros: call.costMicros } };
+      return {
+        type: 'CallSucceeded',
+        data: {
+          slot,
+          attempt: 1,
+          costMicros: call.costMicros,
+          usage: { inputUncached: 90, inputCached: 10, outputVisible: 30, outputThinking: null },
+        },
+      };
     case 'failure':
       return { type: 'CallFailed', data: { slot, attempt: 1, costMicros: call.costMicros } };
     case 'late':
@@ -87,39 +95,34 @@ function callEvent(call: Call): { type: string; data: Record<string, unknown> } 
   }
 }
 
-/** The shares that the run's seats should have, computed another way, in whole numbers. */
+/** The thousandths of a credit that the run's seats should have, computed another way. */
 function sharesOf(run: Run): (number | null)[] {
   if (run.ended === null) return run.models.map(() => null);
   const seats = run.models.map((_, seat) => {
     const calls = run.calls.filter(
       (call) => call.seat === seat && ['opinion', 'review'].includes(call.slot),
     );
-    const known = calls.flatMap((call) =>
-      'costMicros' in call && call.costMicros !== null ? [call.costMicros] : [],
-    );
-    const begun = calls.filter(({ kind }) => kind === 'begun').length;
+    const costs = calls.map((call) => ('costMicros' in call ? (call.costMicros ?? 0) : 0));
+    const answers = calls.filter(({ kind }) => kind === 'answer');
     return {
-      closed: calls.length > begun,
-      unpriced: begun - known.length,
-      cost: known.reduce((sum, each) => sum + each, 0),
+      called: calls.some(({ kind }) => kind === 'begun'),
+      answered: answers.length > 0,
+      unpriced: answers.some((call) => 'costMicros' in call && call.costMicros === null),
+      cost: costs.reduce((sum, each) => sum + each, 0),
     };
   });
-  const anyClosed = seats.some((seat) => seat.closed);
-  const sharing = seats.map((seat) => seat.closed || !anyClosed);
-  const closed = seats.filter((seat) => seat.closed);
-  const total = closed.reduce((sum, seat) => sum + seat.cost, 0);
-  const byCost = total > 0 && closed.every((seat) => seat.unpriced === 0);
-  const weights = seats.map((seat, index) => (!sharing[index] ? 0 : byCost ? seat.cost : 1));
-  const charge = run.ended.captured - run.ended.refunded;
-  const shares = weights.map(() => 0);
-  // One credit at a time to the seat that is furthest below its exact part, then the rest by the
-  // largest remainders.
+  const groups = [seats.filter((seat) => seat.answered), seats.filter((seat) => seat.called)];
+  const sharing = groups.find((group) => group.length > 0) ?? seats;
+  const isByCost =
+    !seats.some((seat) => seat.unpriced) && sharing.reduce((sum, seat) => sum + seat.cost, 0) > 0;
+  const weights = seats.map((seat) => (!sharing.includes(seat) ? 0 : isByCost ? seat.cost : 1));
+  const charge = (run.ended.captured - run.ended.refunded) * 1000;
+  // Rounded down, then the rest by the largest remainders.
   const sum = weights.reduce((all, weight) => all + weight, 0);
-  const exact = weights.map((weight) => (charge * weight) / sum);
-  for (const [index, value] of exact.entries()) shares[index] = Math.floor(value + 1e-9);
+  const shares = weights.map((weight) => Math.floor((charge * weight) / sum));
   const rest = charge - shares.reduce((all, share) => all + share, 0);
-  const order = exact
-    .map((_, index) => ({ index, left: (charge * (weights[index] ?? 0)) % sum }))
+  const order = weights
+    .map((weight, index) => ({ index, left: (charge * weight) % sum }))
     .toSorted((left, right) => right.left - left.left || left.index - right.index);
   for (const { index } of order.slice(0, rest)) shares[index] = (shares[index] ?? 0) + 1;
   return shares;
@@ -185,14 +188,14 @@ describe('the shares of a run', () => {
           for (const page of pages(runs.flatMap(eventsOf), cuts))
             await applyTo(client, creditAnalytics, 'analytics_of_test', page);
           const { rows } = await client.query<{ run_id: string; credits: (number | null)[] }>(
-            `select run_id, json_agg(credits order by seat) as credits
+            `select run_id, json_agg(millicredits order by seat) as credits
              from analytics_of_test group by run_id order by run_id`,
           );
           expect(rows).toEqual(runs.map((run) => ({ run_id: run.runId, credits: sharesOf(run) })));
           const sums = await client.query<{ wrong: number }>(
             `select count(*)::integer as wrong from (
                select from analytics_of_test where charged is not null
-               group by run_id, charged having sum(credits) <> charged) unequal`,
+               group by run_id, charged having sum(millicredits) <> charged * 1000) unequal`,
           );
           expect(sums.rows[0]?.wrong).toBe(0);
         },
@@ -217,14 +220,43 @@ describe('the shares of a run', () => {
       ended: { outcome: 'Completed', captured: 14, refunded: 2 },
     };
     await applyTo(client, creditAnalytics, 'analytics_of_test', eventsOf(run));
-    const { rows } = await client.query('select model, credits::integer from analytics_of_test');
+    const { rows } = await client.query(
+      'select model, millicredits::integer from analytics_of_test',
+    );
     expect(rows).toEqual([
-      { model: 'model-a', credits: 8 },
-      { model: 'model-b', credits: 4 },
-      { model: 'model-c', credits: 0 },
+      { model: 'model-a', millicredits: 8000 },
+      { model: 'model-b', millicredits: 4000 },
+      { model: 'model-c', millicredits: 0 },
     ]);
   });
+
+  test('a cheap run leaves no model that answered without a share, and a dead seat has none', async () => {
+    await client.query(creditAnalytics.create('analytics_of_test'));
+    const alive = [0, 1, 2, 3, 4].flatMap((seat) =>
+      answered({ seat, slot: 'opinion', costMicros: 100 }),
+    );
+    const run: Run = {
+      userId: 'usr_1',
+      runId: 'opt_1',
+      models: ['a', 'b', 'c', 'd', 'e', 'dead'].map((name) => `model-${name}`),
+      calls: [
+        ...alive,
+        { kind: 'begun', seat: 5, slot: 'opinion' },
+        { kind: 'failure', seat: 5, slot: 'opinion', costMicros: null },
+      ],
+      closedAfter: 99,
+      ended: { outcome: 'Completed', captured: 2, refunded: 0 },
+    };
+    await applyTo(client, creditAnalytics, 'analytics_of_test', eventsOf(run));
+    const { rows } = await client.query<{ millicredits: number }>(
+      'select millicredits::integer from analytics_of_test order by seat',
+    );
+    expect(rows.map(({ millicredits }) => millicredits)).toEqual([400, 400, 400, 400, 400, 0]);
+  });
 });
+
+const namesOf = (model: string) =>
+  model === 'model-a' ? { name: 'Model A', maker: 'A Maker' } : { name: model, maker: null };
 
 const closedRun = (runId: string, outcome: 'Completed' | 'Failed', refunded: number): Run => ({
   userId: 'usr_1',
@@ -288,7 +320,8 @@ describe('analytics', () => {
     await applyTo(client, creditAccountTable, 'credit_account', settled);
     await applyTo(client, creditHistory, 'credit_history', settled);
 
-    const analytics = await readAnalytics(client, 'usr_1', new Date('2026-11-20T12:00:00.000Z'));
+    const now = new Date('2026-11-20T12:00:00.000Z');
+    const analytics = await readAnalytics(client, 'usr_1', now, namesOf);
     expect(v.parse(v.omit(CreditAnalytics, ['as_of']), analytics)).toEqual(analytics);
     expect(analytics).toMatchObject({
       monthly_consumption: 7,
@@ -296,10 +329,26 @@ describe('analytics', () => {
       completed_optimizations: 2,
       total_consumed: 28,
       most_used_models: [
-        { model: 'model-a', total_credits: 21 },
-        { model: 'model-b', total_credits: 7 },
+        { model: 'model-a', name: 'Model A', total_credits: 21, millicredits: 21_000 },
+        { model: 'model-b', name: 'model-b', total_credits: 7, millicredits: 7000 },
       ],
     });
+    expect(analytics.models[0]).toEqual({
+      model: 'model-a',
+      name: 'Model A',
+      maker: 'A Maker',
+      simulated: false,
+      calls: 3,
+      answers: 3,
+      input_tokens: 300,
+      output_tokens: 90,
+      cost: 0.0009,
+      cost_is_minimum: false,
+      millicredits: 21_000,
+    });
+    expect(analytics.consumption_by_day).toHaveLength(90);
+    expect(analytics.consumption_by_day.at(-1)).toEqual({ day: '2026-11-20', credits: 7 });
+    expect(analytics.consumption_by_day.at(-2)).toEqual({ day: '2026-11-19', credits: 0 });
     expect(analytics.consumption_by_month).toHaveLength(12);
     expect(analytics.consumption_by_month[0]).toEqual({ month: '2025-12', credits: 0 });
     expect(analytics.consumption_by_month.slice(-4)).toEqual([
@@ -312,13 +361,14 @@ describe('analytics', () => {
 
   test('analytics of a user without runs are null where nothing is known', async () => {
     expect(
-      await readAnalytics(client, 'usr_nobody', new Date('2026-01-31T12:00:00Z')),
+      await readAnalytics(client, 'usr_nobody', new Date('2026-01-31T12:00:00Z'), namesOf),
     ).toMatchObject({
       monthly_consumption: 0,
       average_cost_per_optimization: null,
       completed_optimizations: 0,
       total_consumed: 0,
       most_used_models: [],
+      models: [],
     });
   });
 });

@@ -122,8 +122,8 @@ describe('histories', () => {
         line.run_id ?? line.purchase_id ?? line.lot_id,
       ]),
     ).toEqual([
-      ['other', 'debt', -2, -2, 'Owed: used credits of a disputed payment: Boost 20', 'pur_1'],
-      ['other', 'dispute', -18, 0, 'Credits of a disputed payment: Boost 20', 'pur_1'],
+      ['other', 'debt', -2, -2, 'Owed: used credits from a disputed payment: Boost 20', 'pur_1'],
+      ['other', 'dispute', -18, 0, 'Credits from a disputed payment: Boost 20', 'pur_1'],
       ['refund', 'run_return', 7, 18, 'Optimization run: credits returned', 'opt_1'],
       ['consumption', 'run', -14, 11, 'Optimization run', 'opt_1'],
       ['bonus', 'bonus', 5, 25, 'Onboarding bonus', 'lot_2'],
@@ -152,12 +152,12 @@ describe('histories', () => {
       ['cash_refund', -20, 'Refund of unused credits: Boost 20'],
       ['cash_refund', 20, 'Refund failed, credits returned: Boost 20'],
       ['run', -14, 'Optimization run'],
-      ['dispute', -6, 'Credits of a disputed payment: Boost 20'],
-      ['debt', -14, 'Owed: used credits of a disputed payment: Boost 20'],
+      ['dispute', -6, 'Credits from a disputed payment: Boost 20'],
+      ['debt', -14, 'Owed: used credits from a disputed payment: Boost 20'],
       ['purchase', 10, 'Purchase: Boost 50'],
       ['debt', 4, 'No longer owed: Boost 20'],
-      ['debt', 10, 'Credits given back that had settled what was owed: Boost 50'],
-      ['dispute', 6, 'Dispute won, credits given back: Boost 20'],
+      ['debt', 10, 'Returned: credits that had settled what you owed: Boost 50'],
+      ['dispute', 6, 'Dispute won, credits returned: Boost 20'],
     ]);
     expect(
       found.every((line) => ['purchase', 'consumption', 'other'].includes(line.transaction_type)),
@@ -268,20 +268,20 @@ describe('lines in words', () => {
     ['grant', 'anything', null, 'Credits granted'],
     ['run', null, 'balanced', 'Balanced run'],
     ['run_return', null, 'ultra-economy', 'Ultra Economy run: credits returned'],
-    ['cash_refund', null, null, 'Credits of a refunded payment'],
-    ['cash_refund', 'reinstated', null, 'Payment not refunded after all, credits given back'],
-    ['correction', 'reinstated', null, 'Correction, credits given back'],
+    ['cash_refund', null, null, 'Credits from a refunded payment'],
+    ['cash_refund', 'reinstated', null, 'Payment not refunded after all, credits returned'],
+    ['correction', 'reinstated', null, 'Correction, credits returned'],
     ['correction', null, null, 'Correction'],
-    ['debt', 'cash_refund', null, 'Owed: used credits of a refunded payment'],
+    ['debt', 'cash_refund', null, 'Owed: used credits from a refunded payment'],
     ['debt', null, null, 'Credits owed'],
   ] as const)('%s of %s for %s reads "%s"', (reason_code, detail, strategy, words) => {
     expect(inWords({ reason_code, detail, strategy }, packageName)).toBe(words);
   });
 
   test.each([
-    ['failed', 'Fast run that failed: credits returned'],
-    ['cancelled', 'Fast run that was cancelled: credits returned'],
-    ['completed', 'Fast run that stayed incomplete: credits returned'],
+    ['failed', 'Fast run failed: credits returned'],
+    ['cancelled', 'Fast run canceled: credits returned'],
+    ['completed', 'Fast run incomplete: credits returned'],
     ['processing', 'Fast run: credits returned'],
   ])('a line says why credits of a %s run came back: "%s"', (run_status, words) => {
     const line = { reason_code: 'run_return', detail: null, strategy: 'fast' } as const;

@@ -157,12 +157,12 @@ describe('the mailbox', () => {
   test('the mailbox answers a browser with a page, which says so when it is empty', async () => {
     const empty = await open('/dev/mail', { headers: page });
     expect(empty.headers.get('content-type')).toMatch(/^text\/html/);
-    expect(await empty.text()).toContain('No mail yet.');
+    expect(await empty.text()).toContain('No emails yet.');
     const mail = await keep();
     const list = await (await open('/dev/mail', { headers: page })).text();
     expect(list).toContain(`<a href="/dev/mail/${mail.id}">Confirm your address</a>`);
     const other = await open('/dev/mail?to=bob@example.com', { headers: page });
-    expect(await other.text()).toContain('No mail to bob@example.com.');
+    expect(await other.text()).toContain('No emails to bob@example.com.');
   });
 
   test('the mailbox shows one mail with its text, its links, and its HTML in a frame', async () => {

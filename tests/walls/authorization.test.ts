@@ -124,6 +124,22 @@ test.each(openToAll)('%s answers everyone alike', async (route, entry) => {
   expect(statuses).toEqual(callers.map(() => entry.status));
 });
 
+const ofVisitors = known.filter(([, { access }]) => access === 'visitor');
+
+test.each(ofVisitors)(
+  '%s answers visitors, and refuses a token that has ended',
+  async (route, entry) => {
+    const owner = await newCaller(app);
+    const statuses = [];
+    for (const caller of [null, owner, revoked, erasing]) {
+      const sample = await entry.sample(app, owner);
+      const headers = await credentials(app, 'visitor', caller);
+      statuses.push((await send(app, methodOf(route), sample, headers)).status);
+    }
+    expect(statuses).toEqual([entry.status, entry.status, 401, 401]);
+  },
+);
+
 const ofServices = known.filter(([, { access }]) => access === 'service');
 
 test.each(ofServices)('%s answers services alone', async (route, entry) => {

@@ -1,23 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { Stripe } from 'stripe';
 import type * as v from 'valibot';
+import { ContactRequest } from '#services/contact/contract.ts';
 import { ConsumeRequest, CheckUsageRequest } from '#services/credits/contract.ts';
 import {
   DeleteAccountRequest,
   EmailChangeRequest,
   ExchangeRequest,
   LinkRequest,
-  LoginRequest,
   MagicLinkRequest,
   PasswordChangeRequest,
   PasswordResetRequest,
-  policyVersion,
   ProfileChange,
   ReauthenticateRequest,
   ResendRequest,
+} from '#services/identity/contract.ts';
+import {
+  LoginRequest,
+  policyVersion,
   ResetLinkRequest,
   SignupRequest,
-} from '#services/identity/contract.ts';
+} from '#services/identity/contract/forms.ts';
 import {
   CreateOptimizationRequest,
   CheckRequest,
@@ -44,6 +47,7 @@ import { form } from '#tests/optimizations/files/made.ts';
 import { png } from '#tests/identity/accounts/pictures.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
+import { OnboardingRequest } from '#services/onboarding/contract.ts';
 import { RecipeChange, RecipeRequest } from '#services/recipes/contract.ts';
 import { give, issueToken } from '#tests/support/processes/service.ts';
 
@@ -68,7 +72,7 @@ export type Sample = {
 };
 
 /** `cookie` is the session cookie; `local` needs no session and answers this machine only. */
-export type Access = 'everyone' | 'cookie' | 'person' | 'service' | 'local';
+export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'service' | 'local';
 
 export type RouteEntry = {
   access: Access;
@@ -253,6 +257,17 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
 
   // --- the account ---
   'GET /api/users/me': { access: 'person', status: 200, sample: at('/users/me') },
+  'GET /api/community': { access: 'person', status: 200, sample: at('/community') },
+  'GET /api/optimizations/brief': {
+    access: 'person',
+    status: 200,
+    sample: at('/optimizations/brief'),
+  },
+  'GET /api/optimizations/competitive': {
+    access: 'person',
+    status: 200,
+    sample: at('/optimizations/competitive'),
+  },
   'GET /api/users/me/stats': { access: 'person', status: 200, sample: at('/users/me/stats') },
   'PATCH /api/users/me': {
     access: 'person',
@@ -500,6 +515,10 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     }),
   },
   'GET /api/optimizations/:id': ownRun(200, (id) => `/optimizations/${id}`),
+  'GET /api/optimizations/:id/claims': ownRun(
+    200,
+    (id) => `/optimizations/${id}/claims?format=csv`,
+  ),
   'PATCH /api/optimizations/:id': {
     ...ownRun(200, (id) => `/optimizations/${id}`, { title: 'Prices next year' }),
     schema: RenameRequest,
@@ -519,6 +538,22 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     schema: RefineRequest,
   },
   'GET /api/stream': ownRun(200, (id) => `/stream?optimization=${id}`),
+
+  // --- contact ---
+  'GET /.well-known/security.txt': {
+    access: 'everyone',
+    status: 404,
+    sample: at('/../.well-known/security.txt'),
+  },
+  'POST /api/contact': {
+    access: 'visitor',
+    status: 201,
+    schema: ContactRequest,
+    sample: (_, owner) => ({
+      path: '/contact',
+      body: { topic: 'support', message: 'Hello', email: owner.email, website: '' },
+    }),
+  },
 
   // --- recipes ---
   'GET /api/recipes': {
@@ -541,6 +576,25 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'PATCH /api/recipes/:id': ownRecipe({ schema: RecipeChange, body: () => recipeBody }),
   'DELETE /api/recipes/:id': ownRecipe(),
 
+  // --- onboarding ---
+  'GET /api/onboarding': { access: 'person', status: 200, sample: at('/onboarding') },
+  'PUT /api/onboarding': {
+    access: 'person',
+    status: 200,
+    schema: OnboardingRequest,
+    sample: () => ({ path: '/onboarding', body: onboardingBody }),
+  },
+  'POST /api/onboarding/activate': {
+    access: 'person',
+    status: 200,
+    sample: at('/onboarding/activate'),
+  },
+  'POST /api/onboarding/complete': {
+    access: 'person',
+    status: 200,
+    sample: at('/onboarding/complete'),
+  },
+
   // --- this machine only ---
   'GET /dev/models': { access: 'local', status: 200, sample: at('/../dev/models') },
   'POST /dev/models': { access: 'local', status: 303, sample: at('/../dev/models') },
@@ -556,6 +610,23 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'GET /dev/stripe/*': { access: 'local', status: 503, sample: at('/../dev/stripe/a') },
   'POST /dev/stripe/*': { access: 'local', status: 503, sample: at('/../dev/stripe/a') },
   'DELETE /dev/stripe/*': { access: 'local', status: 503, sample: at('/../dev/stripe/a') },
+};
+
+const onboardingBody = {
+  version: 0,
+  currentStage: 2,
+  auditData: {
+    aiSubscriptions: ['Claude Pro ($20/mo)'],
+    monthlySpend: 120,
+    orchestrationHours: 10,
+    revenueLevel: '1m-3m',
+    businessType: 'agency',
+    competitivePressure: 'maybe',
+    lostDeals: 3,
+  },
+  selectedChallenge: 'premium-positioning',
+  demonstration: { kind: 'sample', finished: true },
+  question: { challenge: 'Can we charge more?', context: 'We build websites.' },
 };
 
 const checkoutBody = {
@@ -730,7 +801,8 @@ export async function credentials(
 ): Promise<Record<string, string>> {
   if (access === 'service') return { authorization: `Bearer ${(await issueToken(app)).secret}` };
   if (caller === null) return {};
-  if (access === 'person') return { authorization: `Bearer ${caller.token}` };
+  if (access === 'person' || access === 'visitor')
+    return { authorization: `Bearer ${caller.token}` };
   const cookie = caller.browser.cookies.get('sf_refresh') ?? '';
   return { cookie: `sf_refresh=${cookie}`, 'sec-fetch-site': 'same-origin' };
 }

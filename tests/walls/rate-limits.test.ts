@@ -180,7 +180,9 @@ test('one limit can be overridden or switched off, and so can all', async () => 
 test('an unknown limit in the settings is refused with the names of all limits', () => {
   const read = () => readEnv({ RATE_LIMITS: 'canary=1/h' });
   expect(read).toThrow(SettingsError);
-  expect(read).toThrow(/^RATE_LIMITS names no limit; there are login, .*runs, pages, address$/);
+  expect(read).toThrow(
+    /^RATE_LIMITS names an unknown limit. Known limits: login, .*runs, pages, address$/,
+  );
 });
 
 test('only the hash of a key is stored', async () => {

@@ -44,11 +44,16 @@ const rights: Readonly<Record<string, string>> = {
   chain_anchor_head: adds,
   erasure: adds,
   platform_call: adds,
+  onboarding_bonus: 'select, insert, update (granted_at)',
+  // Announced and withdrawn by the owner.
+  policy_change: 'select, update (mailed_to), update (mailed_at)',
   // Rows that are created and deleted.
   auth_link: changes,
   avatar: changes,
   bank_refund: changes,
   closed_account_check: changes,
+  community_figures: changes,
+  contact_message: changes,
   credit_analytics: changes,
   customer_introduction: changes,
   data_key: changes,
@@ -60,6 +65,7 @@ const rights: Readonly<Record<string, string>> = {
   mail: changes,
   model_costs: changes,
   next_step_done: changes,
+  onboarding: changes,
   plan: changes,
   process_heartbeat: changes,
   projection_checkpoint: changes,
@@ -129,11 +135,17 @@ test('an auditor reads what ties payments to credits, and no people, keys or ses
 /** The rights of a role on each table and view. */
 async function rightsOf(name: string): Promise<Record<string, string>> {
   const { rows } = await database.ownerPool.query<{ name: string; rights: string }>(
-    `select relname as name, (
-       select coalesce(string_agg(lower(privilege), ', ' order by n), '')
+    `select relname as name, concat_ws(', ', (
+       select string_agg(lower(privilege), ', ' order by n)
        from unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES',
          'TRIGGER', 'MAINTAIN']) with ordinality as p (privilege, n)
-       where has_table_privilege($1, c.oid, privilege)) as rights
+       where has_table_privilege($1, c.oid, privilege)), (
+       select string_agg(format('%s (%s)', lower(privilege), attname), ', ' order by n, attnum)
+       from pg_attribute, unnest(array['SELECT', 'INSERT', 'UPDATE', 'REFERENCES'])
+         with ordinality as p (privilege, n)
+       where attrelid = c.oid and attnum > 0 and not attisdropped
+         and has_column_privilege($1, c.oid, attnum, privilege)
+         and not has_table_privilege($1, c.oid, privilege))) as rights
      from pg_class c
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
        and not relispartition`,

@@ -114,7 +114,7 @@ test('the mailbox can be used by keyboard: to an email, its link and back', asyn
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: ours.subject }).waitFor();
   await page.keyboard.press('Tab');
-  await expect.poll(() => focused()).toBe('All mails');
+  await expect.poll(() => focused()).toBe('All emails');
   await page.keyboard.press('Tab');
   await expect.poll(() => focused()).toContain('/auth/link/confirm#');
   await page.close();

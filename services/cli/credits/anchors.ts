@@ -7,7 +7,7 @@ const anchor: CliCommand = {
   noun: 'credits',
   verb: 'anchor',
   arguments: '',
-  summary: 'Anchors the hash chains now and prints the root; a worker does so once a day.',
+  summary: 'Anchors the hash chains now and prints the root. A worker also does this once a day.',
   options: {},
   async run(call) {
     const made = await anchorNow(call.database);
@@ -20,7 +20,7 @@ const anchors: CliCommand = {
   noun: 'credits',
   verb: 'anchors',
   arguments: '',
-  summary: 'Every anchor with its root, to compare with the roots in the log.',
+  summary: 'Lists every anchor with its root, to compare with the roots in the log.',
   options: {},
   async run(call) {
     const all = await readAnchors(call.database.pool);

@@ -1,4 +1,4 @@
-import { csvLine } from '#services/platform/export.ts';
+import { csvLine } from '#services/platform/csv.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import {
   operatorName,
@@ -21,10 +21,10 @@ const grants: CliCommand = {
   noun: 'credits',
   verb: 'grants',
   arguments: '',
-  summary: 'What operators gave and who they were, oldest first.',
+  summary: 'Lists grants and who made them, oldest first.',
   options: {
-    since: { type: 'string', help: 'From this UTC day on (2026-11-20)' },
-    open: { type: 'boolean', help: 'Open the sealed reasons; recorded in the audit log' },
+    since: { type: 'string', help: 'From this UTC day on, such as 2026-11-20' },
+    open: { type: 'boolean', help: 'Decrypt the reasons (recorded in the audit log)' },
     csv: { type: 'boolean', help: 'Print comma-separated values' },
   },
   async run(call) {

@@ -12,7 +12,8 @@ const reconcileCommand: CliCommand = {
   noun: 'credits',
   verb: 'reconcile',
   arguments: '',
-  summary: 'Every payment, refund and dispute at the provider against the ledger, both ways.',
+  summary:
+    'Compares every payment, refund, and dispute at the provider with the ledger, in both directions.',
   options: {
     since: {
       type: 'string',
@@ -28,7 +29,7 @@ const reconcileCommand: CliCommand = {
     await askToRepair(database.pool, result.differences);
     printResult(call, documentOf(result), linesOf(result));
     if (result.differences.length > 0)
-      say(`${result.differences.length} differences; workers repair what they can`);
+      say(`${result.differences.length} differences. Workers fix what they can automatically.`);
     return result.differences.length === 0 && result.isBalanced ? 0 : 1;
   },
 };
@@ -44,8 +45,7 @@ export function sinceOf(given: string | undefined, now: number): number | undefi
   const since = match === null ? Number.NaN : Date.parse(isLocal ? `${given}Z` : given);
   const isSo = !Number.isNaN(since) && dayOf(given) === given.slice(0, 10);
   if (!isSo) throw new UsageError('--since must be a day or a time, such as 2026-11-20');
-  if (since > now)
-    throw new UsageError('--since must not be in the future: nothing would be compared');
+  if (since > now) throw new UsageError('--since must not be in the future');
   return since;
 }
 

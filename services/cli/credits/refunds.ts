@@ -27,11 +27,11 @@ const warnings: CliCommand = {
   noun: 'credits',
   verb: 'warnings',
   arguments: '',
-  summary: 'Payments that the card network calls probable fraud, and that are not answered.',
+  summary: 'Lists open fraud warnings from the card network.',
   options: {
     keep: {
       type: 'string',
-      help: 'Settle the warnings of this purchase, or this warning of none, without a refund',
+      help: "Close this purchase's warnings, or one warning that has no purchase, without a refund",
     },
   },
   async run(call) {
@@ -70,7 +70,7 @@ async function keepPurchase(call: CliCall, purchaseId: string): Promise<number> 
     subject: purchaseId,
     detail: { settled },
   });
-  printResult(call, { purchase_id: purchaseId, settled }, [`${settled} settled.`]);
+  printResult(call, { purchase_id: purchaseId, settled }, [`${settled} closed.`]);
   return 0;
 }
 
@@ -78,21 +78,21 @@ const refund: CliCommand = {
   noun: 'credits',
   verb: 'refund',
   arguments: '<purchase id>',
-  summary: 'Refunds what is unused of a purchase, at any age; a worker sends it.',
+  summary: "Refunds a purchase's unused credits, however old it is. A worker sends the refund.",
   options: {
-    reason: { type: 'string', help: 'Why; stands in the audit log, so it contains no name' },
+    reason: { type: 'string', help: "Reason (kept in the audit log, so don't name anyone)" },
     'paid-otherwise': {
       type: 'boolean',
-      help: 'An erased user was paid in another way: records that',
+      help: 'Records that an erased person was paid another way',
     },
   },
   async run(call) {
     const { pool } = call.database;
-    const purchaseId = required(call, 0, 'The id of the purchase');
+    const purchaseId = required(call, 0, 'purchase id');
     const given = text(call, 'reason')?.trim();
-    if (!given) throw new UsageError('--reason is missing');
+    if (!given) throw new UsageError('Missing: --reason');
     const purchase = await findPurchase(pool, { purchaseId });
-    if (purchase === null) throw new UsageError('There is no such purchase');
+    if (purchase === null) throw new UsageError('Purchase not found');
     const { user_id: userId } = purchase;
     // An erased person has no name that the reason could contain.
     const named = { purchaseId, userId, reason: reasonOf(given, await findUser(pool, userId)) };
@@ -136,8 +136,8 @@ async function refundPurchase(
     },
   });
   printResult(call, { ...asked, purchase_id: purchaseId, warnings_settled: settled }, [
-    `${moneyText(asked.amount_cents, asked.currency)} for ${asked.credits} credits are on their way back (${asked.id}).`,
-    ...(settled === 0 ? [] : [`${settled} warnings are settled.`]),
+    `${moneyText(asked.amount_cents, asked.currency)} for ${asked.credits} credits is on its way (${asked.id}).`,
+    ...(settled === 0 ? [] : [`${settled} warnings closed.`]),
   ]);
   return 0;
 }
@@ -161,7 +161,7 @@ async function paidOtherwise(
     detail: { credits, amount_minor: amountMinor, reason },
   });
   printResult(call, { purchase_id: purchaseId, credits, amount_cents: amountMinor, currency }, [
-    `${moneyText(amountMinor, currency)} for ${credits} credits count as paid.`,
+    `Recorded as paid: ${moneyText(amountMinor, currency)} for ${credits} credits.`,
   ]);
   return 0;
 }
@@ -172,13 +172,13 @@ const unfreeze: CliCommand = {
   arguments: '<email|user id>',
   summary: 'Unfreezes an account whose payment was returned twice.',
   options: {
-    reason: { type: 'string', help: 'Why; stands in the audit log, so it contains no name' },
+    reason: { type: 'string', help: "Reason (kept in the audit log, so don't name anyone)" },
   },
   async run(call) {
     const { database } = call;
-    const person = await personNamed(database, required(call, 0, 'The e-mail address'));
+    const person = await personNamed(database, required(call, 0, 'email address'));
     const given = text(call, 'reason')?.trim();
-    if (!given) throw new UsageError('--reason is missing');
+    if (!given) throw new UsageError('Missing: --reason');
     const reason = reasonOf(given, person);
     const actor = operatorName();
     const lifted = await database.ledger.unfreezeSpending({ userId: person.id, actor });
@@ -190,7 +190,7 @@ const unfreeze: CliCommand = {
       userId: person.id,
       detail: { lifted, reason },
     });
-    printResult(call, { user_id: person.id, lifted }, ['Credits can be spent again.']);
+    printResult(call, { user_id: person.id, lifted }, ['The account can spend credits again.']);
     return 0;
   },
 };

@@ -174,9 +174,9 @@ function grant(command: Command<'Grant'>, state: AccountState): CreditFact[] {
   if (known) return requireSameGrant(known, granted);
   if (granted.source !== 'purchase' || ifClosed === undefined) requireOpenAccount(state);
   if (!Number.isSafeInteger(grantedIn(state.balance) + granted.credits))
-    throw new Problem('invalid-amount', 'That is more than an account can hold.');
+    throw new Problem('invalid-amount', "That's more than an account can hold.");
   if (granted.source !== 'purchase' && state.lots.length >= maxLots)
-    throw new Problem('too-many-lots', 'This account has received as many grants as it can.');
+    throw new Problem('too-many-lots', 'This account has reached its limit of grants.');
   const fact: CreditFact = { type: 'CreditsGranted', data: granted };
   if (granted.source !== 'purchase') return [fact];
   const facts = [fact, ...debtsSettledBy(granted, state.debts)];
@@ -211,7 +211,10 @@ function requireSameGrant(known: Lot, granted: Omit<Command<'Grant'>, 'type'>): 
     known.paymentKey === granted.paymentKey
   )
     return [];
-  throw new Problem('lot-exists', 'This lot or payment was granted with other figures.');
+  throw new Problem(
+    'lot-exists',
+    'This lot or payment was already granted with different amounts.',
+  );
 }
 
 function debtsSettledBy(lot: LotShare, debts: readonly Debt[]): CreditFact[] {
@@ -253,7 +256,7 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
 function freeze(command: Command<'FreezeSpending'>, state: AccountState): CreditFact[] {
   const { type: _, ...frozen } = command;
   if (!state.lots.some(({ lotId }) => lotId === frozen.lotId))
-    throw new Problem('unknown-lot', 'There is no such lot in this account.');
+    throw new Problem('unknown-lot', 'This account has no such lot.');
   if (state.frozenBy.includes(frozen.ref)) return [];
   return [{ type: 'SpendingFrozen', data: frozen }];
 }
@@ -298,7 +301,7 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
   if (refund !== 0) requireAmount(refund);
   // A hold is captured whole.
   if (capture !== hold.credits || refund > capture)
-    throw new Problem('settlement-mismatch', 'The settlement does not fit what is held.');
+    throw new Problem('settlement-mismatch', "The settlement doesn't match what was reserved.");
   const captured: CreditFact = {
     type: 'CreditsCaptured',
     data: { runId, credits: capture, byLot: hold.allocations },
@@ -322,15 +325,12 @@ function setClawback(command: Command<'SetClawback'>, state: AccountState): Cred
   if (!isAmount(command.wanted, 0))
     throw new Problem('invalid-amount', 'A clawback is a whole number of credits, 0 or more.');
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
-  if (!lot) throw new Problem('unknown-lot', 'There is no such lot in this account.');
+  if (!lot) throw new Problem('unknown-lot', 'This account has no such lot.');
   const wanted = Math.min(command.wanted, lot.granted);
   const known = lot.clawbacks.find((clawback) => clawback.ref === ref);
   if (!known && wanted === 0) return [];
   if (!known && lot.clawbacks.length >= maxClawbacks)
-    throw new Problem(
-      'too-many-clawbacks',
-      'There are as many clawbacks on this lot as there can be.',
-    );
+    throw new Problem('too-many-clawbacks', 'This lot has reached its limit of clawbacks.');
   const stands = known && known.wanted === wanted && known.owes === owes && known.cause === cause;
   return withGivenBack(
     state,
@@ -356,7 +356,10 @@ function withGivenBack(
   }
   const waiting = eventsWaiting(current);
   if (waiting > maxEventsWaiting && waiting > eventsWaiting(state))
-    throw new Problem('clawbacks-waiting', 'Ask again when the open runs have settled.');
+    throw new Problem(
+      'clawbacks-waiting',
+      'Try again once your running optimizations have finished.',
+    );
   return all;
 }
 
@@ -364,9 +367,9 @@ function requestRefund(command: Command<'RequestRefund'>, state: AccountState): 
   const { refundId, lotId, requestedAt, reason, credits: agreed } = command;
   const known = state.refunds[refundId];
   if (known?.lotId === lotId) return [];
-  if (known) throw new Problem('refund-exists', 'This refund was asked for of another lot.');
+  if (known) throw new Problem('refund-exists', 'This refund belongs to a different lot.');
   const lot = state.lots.find((candidate) => candidate.lotId === lotId);
-  if (!lot) throw new Problem('unknown-lot', 'There is no such lot in this account.');
+  if (!lot) throw new Problem('unknown-lot', 'This account has no such lot.');
   if (reason === 'customer') requireOpenAccount(state);
   const offer = refundOffer(state, lot, Date.parse(requestedAt), reason);
   if ('refusal' in offer) throw refundNotPossible(offer.refusal);
@@ -393,7 +396,7 @@ function refundNotPossible(reason: RefundRefusal): Problem {
 function refundChanged(credits: number): Problem {
   return new Problem(
     'refund-changed',
-    `By now ${credits === 1 ? '1 credit is' : `${credits} credits are`} unused. Check the new amount and ask again.`,
+    `You now have ${credits === 1 ? '1 unused credit' : `${credits} unused credits`} here. Check the new amount and ask again.`,
     { members: { credits } },
   );
 }
@@ -401,7 +404,7 @@ function refundChanged(credits: number): Problem {
 function endRefund(command: Command<'EndRefund'>, state: AccountState): CreditFact[] {
   const { refundId, outcome, providerRefundId, at } = command;
   const refund = state.refunds[refundId];
-  if (!refund) throw new Problem('unknown-refund', 'There is no such refund in this account.');
+  if (!refund) throw new Problem('unknown-refund', 'This account has no such refund.');
   if (refund.status === outcome) return [];
   const { lotId, credits, status } = refund;
   const ended = { refundId, lotId, credits, providerRefundId, at };
@@ -453,7 +456,7 @@ function insufficientCredits(required: number, balance: number): Problem {
 function indebted(debt: number, required: number, balance: number): Problem {
   return new Problem(
     'debt',
-    `Your account owes ${debt} credits that were taken back after they had been used. Your next purchase settles them first; after that you can run optimizations again.`,
+    `You owe ${debt} credits you used before their payment was reversed. Your next purchase settles them first. Then you can run optimizations again.`,
     { members: { debt_credits: debt, required_credits: required, current_balance: balance } },
   );
 }
@@ -461,7 +464,7 @@ function indebted(debt: number, required: number, balance: number): Problem {
 function monthlyLimit(limit: number, used: number, month: string): Problem {
   return new Problem(
     'monthly-limit',
-    `Bonus credits can pay for ${limit} optimizations a month, and this month they have. Purchased credits have no monthly limit.`,
+    `Bonus credits can pay for ${limit} optimizations a month, and you've reached that. Purchased credits have no monthly limit.`,
     { members: { limit, current_month: used, month } },
   );
 }

@@ -71,10 +71,10 @@ function refundableUntil({ grantedAt, refundableUntil: extended }: Lot): string 
 }
 
 export const refundRefusals: Readonly<Record<RefundRefusal, string>> = {
-  nothing_left: 'There are no unused credits left in this purchase.',
-  too_old: `Unused credits can be refunded for ${creditLimits.refundDays} days after a purchase.`,
-  pending: 'A refund of this purchase is already on its way.',
-  taken_back: 'The bank has taken back or is asking about this payment, so it cannot be refunded.',
+  nothing_left: 'This purchase has no unused credits left.',
+  too_old: `You can refund unused credits for ${creditLimits.refundDays} days after buying them.`,
+  pending: 'A refund for this purchase is already on its way.',
+  taken_back: "Your bank has taken back or is asking about this payment, so we can't refund it.",
   debt: 'Your account owes credits. Once they are settled, unused credits can be refunded.',
-  free: 'These credits were not paid for, so there is no money to refund.',
+  free: "These credits were free, so there's nothing to refund.",
 };

@@ -186,7 +186,7 @@ export type Gift = {
   userId: string;
   credits: number;
   source: 'bonus' | 'other';
-  reason: 'demo' | 'operator';
+  reason: 'demo' | 'onboarding' | 'operator';
   actor: string;
   commandId: string;
   /** Sealed under the account's key, field `note`. */
@@ -398,7 +398,7 @@ async function sealNote(sealer: Sealer, userId: string, reason: string): Promise
     await sealer.createDataKey('account', userId, userId);
     return await sealer.seal(userId, { stream: creditStream(userId), field: 'note' }, reason);
   } catch (error) {
-    if (error instanceof ErasedKeyError) throw notFound('There is no such user.');
+    if (error instanceof ErasedKeyError) throw notFound('User not found.');
     throw error;
   }
 }

@@ -35,7 +35,7 @@ export async function encodeAvatar(declaredType: string, bytes: Buffer): Promise
   if (bytes.length > avatarLimits.bytes) throw identityProblem('avatar-too-large');
   const declared = declaredType.split(';')[0]?.trim().toLowerCase();
   if (oneAtATime.pendingCount >= maxWaiting)
-    throw new Problem('busy', 'Too much is under way right now. Please try again.', {
+    throw new Problem('busy', "We're busy right now. Please try again in a moment.", {
       retryAfterSeconds,
     });
   const encoded = await oneAtATime(async () => encode(bytes, declared));

@@ -5,14 +5,14 @@ import type pg from 'pg';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { policyVersion } from '#services/identity/contract.ts';
+import { policyVersion } from '#services/identity/contract/forms.ts';
 import { hashPassword, verifyPassword } from '#services/identity/passwords/passwords.ts';
 import { createUser, findUserByEmail } from './users.ts';
 
 /**
- * The account of local mode, for trying a fresh clone at once: tier pro, a confirmed address and 100
- * credits of type other. Its password is drawn once and kept in the data folder, readable by its owner
- * alone.
+ * The account of local mode, for trying a fresh clone at once: a confirmed address and 100 credits
+ * of type other, and no plan. Its password is drawn once and kept in the data folder, readable by its
+ * owner alone.
  */
 export const demoEmail = 'demo@sevenfold.local';
 const demoCredits = 100;
@@ -59,7 +59,6 @@ async function createDemo({ pool }: { pool: pg.Pool }, password: string) {
     name: 'Demo Account',
     passwordHash,
     termsVersion: policyVersion,
-    tier: 'pro',
   }).catch(async (error: unknown) => {
     if (!(await findUserByEmail(pool, demoEmail))) throw error;
   });

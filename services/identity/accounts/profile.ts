@@ -19,7 +19,7 @@ type Row = ShownAccount &
     | 'email_confirmed'
     | 'has_password'
     | 'pending_email'
-    | 'preferred_dashboard'
+    | 'shares_statistics'
     | 'notify_run_finished'
     | 'notify_low_balance'
   > & { onboarding_completed_at: Date | null };
@@ -30,14 +30,15 @@ export async function readProfile(
   userId: string,
 ): Promise<Profile> {
   const { rows } = await pool.query<Row>(
-    `select id, email, name, subscription_tier, avatar, created_at, updated_at,
+    `select id, email, name, subscription_tier, avatar, preferences, created_at, updated_at,
        email_confirmed_at is not null as email_confirmed,
        password_hash is not null as has_password,
        (select link.email from auth_link link
         where link.user_id = users.id and link.kind = 'email' and link.used_at is null
           and link.voided_at is null and link.expires_at > $2
         order by link.created_at desc limit 1) as pending_email,
-       preferred_dashboard, onboarding_completed_at, notify_run_finished,
+       preferred_dashboard, shares_statistics_since is not null as shares_statistics,
+       onboarding_completed_at, notify_run_finished,
        notify_low_balance
      from users where id = $1`,
     [userId, new Date(clock())],
@@ -50,7 +51,7 @@ export async function readProfile(
     email_confirmed: row.email_confirmed,
     has_password: row.has_password,
     pending_email: row.pending_email,
-    preferred_dashboard: row.preferred_dashboard,
+    shares_statistics: row.shares_statistics,
     onboarding_completed_at: row.onboarding_completed_at?.toISOString() ?? null,
     notify_run_finished: row.notify_run_finished,
     notify_low_balance: row.notify_low_balance,
@@ -69,6 +70,11 @@ export async function changeProfile(
        preferred_dashboard = case when $3 then $4 else preferred_dashboard end,
        notify_run_finished = coalesce($5, notify_run_finished),
        notify_low_balance = coalesce($6, notify_low_balance),
+       preferences = preferences || $7::jsonb,
+       shares_statistics_since = case $8::boolean
+         when true then coalesce(shares_statistics_since, now())
+         when false then null
+         else shares_statistics_since end,
        updated_at = now()
      where id = $1 and erasing_at is null`,
     [
@@ -78,6 +84,8 @@ export async function changeProfile(
       change.preferred_dashboard ?? null,
       change.notify_run_finished ?? null,
       change.notify_low_balance ?? null,
+      JSON.stringify(change.preferences ?? {}),
+      change.shares_statistics ?? null,
     ],
   );
 }

@@ -2,7 +2,9 @@ import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import { newId } from '#services/platform/ids.ts';
-import type { Tier, User } from '#services/identity/contract.ts';
+import { defaultPreferences } from '#services/identity/contract/preferences.ts';
+import type { Preferences } from '#services/identity/contract/preferences.ts';
+import type { Tier, User } from '#services/identity/contract/session.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 
@@ -14,7 +16,7 @@ export type Account = {
   password_hash: string | null;
   subscription_tier: Tier;
   avatar: string | null;
-  preferred_dashboard: string | null;
+  preferred_dashboard: User['preferred_dashboard'];
   /** Null until the user has proved that they read mail there, even where they may sign in before. */
   email_confirmed_at: Date | null;
   onboarding_completed_at: Date | null;
@@ -26,6 +28,8 @@ export type Account = {
   notify_run_finished: boolean;
   /** An email when few credits are left. */
   notify_low_balance: boolean;
+  /** Those that the user has chosen. */
+  preferences: Partial<Preferences>;
   password_changed_at: Date | null;
   /** Set once the user has asked for erasure; from then on the account refuses every command. */
   erasing_at: Date | null;
@@ -35,7 +39,7 @@ export type Account = {
 
 export const accountColumns = `id, email, name, password_hash, subscription_tier, avatar,
   preferred_dashboard, email_confirmed_at, onboarding_completed_at, terms_version, terms_accepted_at,
-  signup_browser, notify_run_finished, notify_low_balance, password_changed_at, erasing_at, created_at, updated_at`;
+  signup_browser, notify_run_finished, notify_low_balance, preferences, password_changed_at, erasing_at, created_at, updated_at`;
 
 /** One spelling per mailbox: trimmed and in lower case, otherwise unchanged. */
 export function normalizedEmail(email: string): string {
@@ -85,7 +89,6 @@ export type NewAccount = {
   name: string;
   passwordHash: string;
   termsVersion: string | null;
-  tier?: Account['subscription_tier'];
   /** Only in the browser that signed up does the first proof of the address also sign in. */
   signupBrowser?: Buffer | null;
 };
@@ -104,7 +107,7 @@ export async function insertUser(pool: pg.Pool, account: NewAccount): Promise<Ac
     const { rows } = await client.query<Account>(
       `insert into users (id, email, name, password_hash, subscription_tier, terms_version,
          terms_accepted_at, signup_browser)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)
+       values ($1, $2, $3, $4, 'free', $5, $6, $7)
        on conflict (email) do nothing
        returning ${accountColumns}`,
       [
@@ -112,7 +115,6 @@ export async function insertUser(pool: pg.Pool, account: NewAccount): Promise<Ac
         email,
         account.name,
         account.passwordHash,
-        account.tier ?? 'free',
         account.termsVersion,
         account.termsVersion === null ? null : new Date(),
         account.signupBrowser ?? null,
@@ -142,7 +144,15 @@ export async function createUser(pool: pg.Pool, account: NewAccount): Promise<Ac
 /** The columns that every view of an account needs. */
 export type ShownAccount = Pick<
   Account,
-  'id' | 'email' | 'name' | 'subscription_tier' | 'avatar' | 'created_at' | 'updated_at'
+  | 'id'
+  | 'email'
+  | 'name'
+  | 'subscription_tier'
+  | 'avatar'
+  | 'preferred_dashboard'
+  | 'preferences'
+  | 'created_at'
+  | 'updated_at'
 >;
 
 /** The user as the API returns them. `used` counts the runs of this month. */
@@ -155,6 +165,8 @@ export function describeUser(account: ShownAccount, used: number, limit: number)
     optimizations_used: used,
     optimizations_limit: limit,
     avatar_url: account.avatar,
+    preferred_dashboard: account.preferred_dashboard,
+    preferences: { ...defaultPreferences, ...account.preferences },
     created_at: account.created_at.toISOString(),
     updated_at: account.updated_at.toISOString(),
   };

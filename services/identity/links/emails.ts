@@ -10,15 +10,13 @@ export type EmailHead = { productName: string; publicUrl: string };
 /** After a sign-up, to the address that it named. */
 export function confirmEmail(head: EmailHead, token: string): EmailContent {
   return {
-    subject: 'Confirm your e-mail address',
+    subject: 'Confirm your email address',
     paragraphs: [
-      `Somebody signed up for ${head.productName} with this address. If that was you, confirm that it is yours.`,
-      'The link works once, within 24 hours. Open it in the browser in which you signed up and you are signed in at once; in another one you choose a new password first.',
+      `Someone signed up for ${head.productName} with this address. If it was you, please confirm it.`,
+      "The link works once, within 24 hours. Open it in the browser you signed up in and you'll be signed in right away. In another browser, you'll choose a new password first.",
     ],
     action: { label: 'Confirm my address', url: linkUrl(head, 'confirm', token) },
-    closing: [
-      'If it was not you, do nothing. Without this mail nobody can confirm that the address is theirs.',
-    ],
+    closing: ["If it wasn't you, ignore this email. No one can confirm this address without it."],
   };
 }
 
@@ -26,11 +24,11 @@ export function magicEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: `Sign in to ${head.productName}`,
     paragraphs: [
-      `Somebody asked to sign in to ${head.productName} with this address. If that was you, use this link.`,
+      `Someone asked to sign in to ${head.productName} with this address. If it was you, use this link.`,
       'It works once, within 10 minutes, and signs you in only in the browser where you asked for it.',
     ],
     action: { label: 'Sign in', url: linkUrl(head, 'magic', token) },
-    closing: ['If it was not you, do nothing. Without the link nobody can sign in this way.'],
+    closing: ["If it wasn't you, ignore this email. No one can sign in this way without the link."],
   };
 }
 
@@ -38,11 +36,11 @@ export function resetEmail(head: EmailHead, token: string): EmailContent {
   return {
     subject: 'Choose a new password',
     paragraphs: [
-      `Somebody asked for a new password for the ${head.productName} account with this address. If that was you, use this link.`,
+      `Someone asked to reset the password of the ${head.productName} account with this address. If it was you, use this link.`,
       'It works once, within 10 minutes, and only in the browser where you asked for it.',
     ],
     action: { label: 'Choose a new password', url: linkUrl(head, 'reset', token) },
-    closing: ['If it was not you, do nothing. Your password stays as it is.'],
+    closing: ["If it wasn't you, ignore this email. Your password stays the same."],
   };
 }
 
@@ -50,9 +48,9 @@ export function passwordChangedEmail(head: EmailHead): EmailContent {
   return {
     subject: 'Your password was changed',
     paragraphs: [
-      `The password of your ${head.productName} account was changed a moment ago, and the account was signed out everywhere else.`,
-      'If that was you, there is nothing to do.',
-      'If it was not you, somebody else has been in your account. Choose a new password now: that signs them out, too.',
+      `The password of your ${head.productName} account was just changed, and every other device was signed out.`,
+      "If it was you, there's nothing to do.",
+      "If it wasn't you, someone else has been in your account. Choose a new password now. That signs them out too.",
     ],
     action: { label: 'Choose a new password', url: `${head.publicUrl}/forgot-password` },
   };
@@ -61,24 +59,24 @@ export function passwordChangedEmail(head: EmailHead): EmailContent {
 /** To the new address, before the change takes effect. */
 export function changeAskedEmail(head: EmailHead, token: string): EmailContent {
   return {
-    subject: 'Confirm your new e-mail address',
+    subject: 'Confirm your new email address',
     paragraphs: [
-      `Somebody who is signed in to ${head.productName} wants to use this address for their account. If that was you, confirm that it is yours.`,
+      `Someone signed in to ${head.productName} wants to use this address for their account. If it was you, please confirm it.`,
       'The link works once, within 24 hours, and only in the browser where you asked for the change.',
     ],
     action: { label: 'Use this address', url: linkUrl(head, 'email', token) },
-    closing: ['If it was not you, do nothing. Your address is then not used.'],
+    closing: ["If it wasn't you, ignore this email. Your address won't be used."],
   };
 }
 
 /** To the previous address of an account that has changed it. */
 export function addressChangedEmail(head: EmailHead, undoToken: string): EmailContent {
   return {
-    subject: 'The address of your account was changed',
+    subject: "Your account's email address was changed",
     paragraphs: [
-      `Your ${head.productName} account now has another e-mail address. Mail about it no longer comes here.`,
-      'If that was you, there is nothing to do.',
-      'If it was not you, take the account back. That brings this address back, removes the password, signs everyone out, and lets you choose a new password. It works once, within 7 days, in any browser.',
+      `Your ${head.productName} account now uses a different email address. We won't send account email here anymore.`,
+      "If it was you, there's nothing to do.",
+      "If it wasn't you, take your account back. This restores your address, removes the password, signs out every device, and lets you choose a new password. The link works once, within 7 days, in any browser.",
     ],
     action: { label: 'Take my account back', url: linkUrl(head, 'undo', undoToken) },
   };
@@ -89,10 +87,10 @@ export function accountErasingEmail(head: EmailHead): EmailContent {
   return {
     subject: 'Your account is being deleted',
     paragraphs: [
-      `You or the operator asked to delete your ${head.productName} account. It is closed, everyone is signed out, and your name, address, questions and answers are being removed. Amounts stay in our books without your name. This cannot be undone.`,
-      'Credits that you bought in the last 30 days and have not used are refunded to where you paid from, without your asking; banks usually take 5 to 10 days to show it. Other credits are lost.',
-      'If that was you, there is nothing to do. When something is refunded, one more mail names the amounts; there is no other about the account.',
-      'If it was not you, somebody else knew your password or used a device on which you were signed in. Change that password wherever else you use it, and inform the operator.',
+      `You or the operator asked to delete your ${head.productName} account. It's closed, every device is signed out, and your name, address, questions, and answers are being removed. We keep records of amounts, without your name. This can't be undone.`,
+      'Unused credits you bought in the last 30 days are refunded automatically to your original payment method. Banks usually take 5 to 10 days to show it. Other credits are lost.',
+      "If it was you, there's nothing to do. If anything is refunded, we'll send one more email with the amounts. That will be the last one.",
+      "If it wasn't you, someone else knew your password or used a device you were signed in on. Change that password anywhere else you use it, and contact the operator.",
     ],
   };
 }
@@ -102,11 +100,11 @@ export function accountExistsEmail(head: EmailHead): EmailContent {
   return {
     subject: `You already have a ${head.productName} account`,
     paragraphs: [
-      `Somebody asked to use this address for a ${head.productName} account. There is one with it already, so nothing was changed.`,
-      'If that was you, sign in. If you have forgotten your password, the page for signing in helps you to a new one.',
+      `Someone tried to use this address for a ${head.productName} account. You already have one, so nothing changed.`,
+      'If it was you, just sign in. Forgot your password? You can reset it on the login page.',
     ],
     action: { label: 'Sign in', url: `${head.publicUrl}/login` },
-    closing: ['If it was not you, there is nothing to do. Your account is as it was.'],
+    closing: ["If it wasn't you, there's nothing to do. Your account hasn't changed."],
   };
 }
 

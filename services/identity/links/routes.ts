@@ -6,12 +6,8 @@ import type { Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { linkKinds } from '#services/identity/contract.ts';
-import type {
-  identityEndpoints,
-  LinkKind,
-  LinkReply,
-  SessionReply,
-} from '#services/identity/contract.ts';
+import type { identityEndpoints, LinkKind, LinkReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { follow } from './follow.ts';
 import type { FollowDependencies } from './follow.ts';
 import {

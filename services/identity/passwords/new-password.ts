@@ -1,6 +1,6 @@
 import type { Problem } from '#services/platform/problem.ts';
 import { isTooCommon } from './blocklist.ts';
-import { fieldSentences } from '#services/identity/contract.ts';
+import { fieldSentences } from '#services/identity/contract/forms.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 

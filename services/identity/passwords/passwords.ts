@@ -76,7 +76,7 @@ function parsePhc(stored: string): Stored | null {
 
 async function argon2id(password: string, salt: Buffer, cost: Cost): Promise<Buffer> {
   if (underWay >= passwordLimits.waiting)
-    throw new Problem('busy', 'Too many people sign in right now. Please try again.', {
+    throw new Problem('busy', 'Sign-in is busy right now. Please try again in a moment.', {
       retryAfterSeconds: passwordLimits.retryAfterSeconds,
     });
   underWay += 1;

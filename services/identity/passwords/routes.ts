@@ -5,7 +5,8 @@ import { Problem } from '#services/platform/problem.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { Afterwards } from '#services/identity/afterwards.ts';
-import type { DoneReply, identityEndpoints, SessionReply } from '#services/identity/contract.ts';
+import type { identityEndpoints } from '#services/identity/contract.ts';
+import type { DoneReply, SessionReply } from '#services/identity/contract/session.ts';
 import { passwordChangedEmail } from '#services/identity/links/emails.ts';
 import type { EmailHead } from '#services/identity/links/emails.ts';
 import { findLink, holdAccount, takeLink, voidLinks } from '#services/identity/links/links.ts';
@@ -76,7 +77,7 @@ async function changePassword(
   const { current_password: current, new_password: next } = body;
   const account = await requirePassword(dependencies, context, current);
   if (next === current) {
-    const message = 'This is the password that you have already.';
+    const message = "That's already your password.";
     throw new Problem('validation', message, { errors: [{ field: 'new_password', message }] });
   }
   refuseCommonPassword(next, account, { productName, field: 'new_password' });
@@ -105,7 +106,7 @@ async function changeAddress(
   const email = normalizedEmail(body.email);
   if (email === account.email)
     throw identityProblem('invalid-email', {
-      errors: [{ field: 'email', message: 'This is the address that you have already.' }],
+      errors: [{ field: 'email', message: "That's already your address." }],
     });
   const address = context.get('address');
   await rateLimits.takeFrom('mail-address', address, { userId });

@@ -3,7 +3,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type pg from 'pg';
 import type { Audit } from '#services/platform/audit.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
-import type { SessionReply, User } from '#services/identity/contract.ts';
+import type { SessionReply, User } from '#services/identity/contract/session.ts';
 import { hashOf } from '#services/identity/token-hash.ts';
 import { beginSession, endSessionOfToken } from './sessions.ts';
 import type { CookieContent, SessionMethod } from './sessions.ts';

@@ -65,6 +65,8 @@ export function sessionHandlers(
           : await findUser(pool, refreshed.userId);
       if (refreshed === null || refreshed === 'reused' || account === null) {
         clearSessionCookie(context, publicUrl);
+        if (refreshed !== null && refreshed !== 'reused')
+          context.get('log').warn('No authenticated user found');
         throw identityProblem('authentication-required');
       }
       setSessionCookie(context, publicUrl, refreshed);
@@ -78,6 +80,7 @@ export function sessionHandlers(
       // An old cookie stays: another tab may have signed in meanwhile.
       if (session === null || session === 'reused') return null;
       const account = await findUser(pool, session.userId);
+      if (account === null) context.get('log').warn('No authenticated user found');
       return account && describeSession(dependencies, account, session.sessionId);
     },
     'POST /auth/logout': async ({ context }) => {

@@ -4,6 +4,7 @@ import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
 import type { Audit } from '#services/platform/audit.ts';
 import { newId } from '#services/platform/ids.ts';
+import { sessionsAtMost } from '#services/identity/contract.ts';
 import type { SessionRow } from '#services/identity/contract.ts';
 import { hashOf } from '#services/identity/token-hash.ts';
 import { identityProblem } from '#services/identity/problems.ts';
@@ -24,12 +25,10 @@ import { identityProblem } from '#services/identity/problems.ts';
 export type SessionMethod = SessionRow['method'];
 
 const daySeconds = 86_400;
-export const sessionLimits = {
+const sessionLimits = {
   /** Remembered sessions outlive the browser; the others end with it, or after a day. */
   remembered: { idleSeconds: 7 * daySeconds, absoluteSeconds: 30 * daySeconds },
   brief: { idleSeconds: daySeconds, absoluteSeconds: daySeconds },
-  /** Live sessions of one person; the oldest make room. */
-  perPerson: 10,
   /** How long an exchanged token still gets its successor. */
   graceSeconds: 10,
   /** How long a given password counts as recent proof of who is there. */
@@ -104,7 +103,7 @@ async function endOldest(pool: Queryable, userId: string, now: Date): Promise<vo
        select id from sessions
        where user_id = $1 and revoked_at is null and expires_at > $2
        order by created_at desc, id desc offset $3)`,
-    [userId, now, sessionLimits.perPerson],
+    [userId, now, sessionsAtMost],
   );
 }
 

@@ -1,5 +1,5 @@
 import type { HttpContext } from '#services/platform/http/http.ts';
-import type { SessionReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import { answerSignedIn, clearSessionCookie } from './cookie.ts';
 import type { SignInDependencies } from './cookie.ts';

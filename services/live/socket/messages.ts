@@ -32,11 +32,11 @@ export type Message = {
 export const words = {
   authenticate: 'Authentication required',
   notFound: 'Failed to get optimization',
-  notUnderstood: 'The message was not understood',
+  notUnderstood: "We couldn't read that message",
   tooManyEvents: 'Too many messages; please wait a moment',
-  tooManySubscriptions: `At most ${socketLimits.subscriptions} runs can be followed at a time`,
-  tooManyWaiting: 'Too many connections of this address wait to be let in',
-  fault: 'Something went wrong on our side. Nothing was charged.',
+  tooManySubscriptions: `You can follow up to ${socketLimits.subscriptions} runs at a time`,
+  tooManyWaiting: 'Too many connections from this address are waiting',
+  fault: 'Something went wrong on our side. Please try again in a moment.',
 } as const;
 
 class Refusal extends Error {

@@ -66,3 +66,23 @@ type CardFacts = {
 export function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
+
+/** By a maker's name in the catalogue. */
+const makerNames: Readonly<Record<string, string>> = {
+  alibaba: 'Alibaba',
+  anthropic: 'Anthropic',
+  deepseek: 'DeepSeek',
+  google: 'Google',
+  meta: 'Meta',
+  minimax: 'MiniMax',
+  mistral: 'Mistral',
+  moonshotai: 'Moonshot AI',
+  openai: 'OpenAI',
+  xai: 'xAI',
+  zai: 'Z.ai',
+};
+
+/** A maker's display name; one of the operator's own catalogue has the name it has there. */
+export function makerNameOf(family: string): string {
+  return makerNames[family] ?? family;
+}

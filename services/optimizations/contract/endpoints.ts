@@ -20,6 +20,8 @@ import {
   StrategiesReply,
   StrategiesQuery,
 } from './panel.ts';
+import { ClaimRow, ClaimsQuery } from './claims.ts';
+import { Brief, Community, CompetitiveReply, dashboardLimits } from './dashboard.ts';
 import { OptimizationList, Optimization } from './run.ts';
 import { TickRequest, TickReply } from './result.ts';
 import { RefineRequest } from './refinement.ts';
@@ -36,7 +38,7 @@ const StepNumber = v.pipe(
 export const optimizationEndpoints = {
   'GET /optimizations/strategies': {
     summary: 'List the strategies',
-    description: 'With who would sit in a run now, and prices.',
+    description: 'Each with its price and the models that a run would use now.',
     access: 'everyone',
     query: StrategiesQuery,
     status: 200,
@@ -53,7 +55,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/check': {
     summary: 'Check a question before a run',
-    description: `Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most ${checkLimits.seconds} seconds. When it cannot be checked, the response is \`ready\` with \`skipped\`. The same text gets the same response for 10 minutes. Refused, like a start, to a user who can pay for no strategy. Neither the question nor the response is stored.`,
+    description: `Asks one small model whether the question can be answered as it stands; it costs no credits and takes at most ${checkLimits.seconds} seconds. If the check fails, the response is \`ready\` with \`skipped\`. The same text gets the same response for 10 minutes. A user who cannot pay for any strategy is refused, as at a start. Neither the question nor the response is stored.`,
     access: 'person',
     body: CheckRequest,
     bodyBytes: optimizationLimits.bodyBytes,
@@ -63,7 +65,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/files': {
     summary: 'Read the text of a file',
-    description: `A form (\`multipart/form-data\`) with one file in the field \`file\`: text, Markdown, CSV, PDF or Word (.docx), at most ${optimizationLimits.fileBytes / 1_000_000} MB. Of a PDF the first 200 pages are read. Formulas, scripts, macros and pictures are left out or kept as text. A user's files are read one after the other: 503 \`busy\` while another one is being read. Neither the file nor its text is stored.`,
+    description: `A form (\`multipart/form-data\`) with one file in the field \`file\`: text, Markdown, CSV, PDF or Word (.docx), at most ${optimizationLimits.fileBytes / 1_000_000} MB. Only the first 200 pages of a PDF are read. Formulas, scripts, macros and pictures are left out or kept as text. One file of a user is read at a time; another one, or one too many of all users, gets 503 \`busy\`. Neither the file nor its text is stored.`,
     access: 'person',
     sends: ['multipart/form-data'],
     status: 200,
@@ -73,21 +75,43 @@ export const optimizationEndpoints = {
   'GET /optimizations/usage': {
     summary: "This month's runs and the plan's limit",
     description:
-      'The limit (−1 is unlimited) blocks only runs that bonus credits would pay for; `bonus_used` counts those. Months are UTC. `as_of` says up to when the figures are complete, usually a few seconds ago.',
+      'The limit (−1 is unlimited) blocks only runs that bonus credits would pay for; `bonus_used` counts those. Months are UTC. The figures are complete up to `as_of`, usually a few seconds ago.',
     access: 'person',
     status: 200,
     reply: Usage,
   },
+  'GET /optimizations/brief': {
+    summary: "The user's decisions of the last 30 days",
+    description:
+      'Read from stored results: no model is called and no credits are used. A run with refinements appears once, with its newest result. Deleted runs are counted but not listed.',
+    access: 'person',
+    status: 200,
+    reply: Brief,
+  },
+  'GET /optimizations/competitive': {
+    summary: "The user's newest decision about competitors",
+    description: `Words such as "competitor", "rival" or "market share" in the title or the question decide, not the type of challenge. The newest ${dashboardLimits.searchedRuns} completed runs are searched.`,
+    access: 'person',
+    status: 200,
+    reply: CompetitiveReply,
+  },
+  'GET /community': {
+    summary: 'Figures of all users who share theirs',
+    description: `Counts and scores, never text, of users who set \`shares_statistics\` and made their first purchase at least ${dashboardLimits.customerDays} days before. Runs paid with bonus credits are left out. The figures are computed once a week. A group has figures from ${dashboardLimits.groupLeast} contributors and grows by ${dashboardLimits.groupStep} at a time; each contributor counts once, and each figure is the mean of the middle half, rounded.`,
+    access: 'person',
+    status: 200,
+    reply: Community,
+  },
   'GET /users/me/stats': {
     summary: "Figures about the user's runs",
-    description: '`as_of` says up to when the figures are complete, usually a few seconds ago.',
+    description: 'The figures are complete up to `as_of`, usually a few seconds ago.',
     access: 'person',
     status: 200,
     reply: DashboardStats,
   },
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
-    description: `Refinements are not among them: \`refinements\` says how many a run has, and the run itself lists them. A search (\`q\`) finds runs whose title or question has all of its words, among the newest ${optimizationLimits.searchedRuns.toLocaleString('en-US')} that the other filters leave.`,
+    description: `Refinements are not listed: \`refinements\` is their number, and the run itself lists them. A search (\`q\`) finds runs whose title or question contains all of its words, among the newest ${optimizationLimits.searchedRuns.toLocaleString('en-US')} that pass the other filters.`,
     access: 'person',
     query: RunsQuery,
     isConditional: true,
@@ -96,7 +120,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations': {
     summary: 'Create a run',
-    description: 'Stores the question as a draft. No credits are held before it is processed.',
+    description: 'Stores the question as a draft. No credits are reserved until the run starts.',
     access: 'person',
     body: CreateOptimizationRequest,
     bodyBytes: optimizationLimits.bodyBytes,
@@ -107,16 +131,26 @@ export const optimizationEndpoints = {
   },
   'GET /optimizations/{id}': {
     summary: 'One run in full',
-    description: 'With its seats, its progress and, at the end, its result.',
+    description: 'With its seats, its progress and, once it has completed, its result.',
     access: 'person',
     isConditional: true,
     status: 200,
     reply: Optimization,
   },
+  'GET /optimizations/{id}/claims': {
+    summary: 'The claims of a run',
+    description:
+      'Each with its outcome, every vote and the reasons; empty until the claims are collected. With `format=csv` the response is a file with one row per claim and one column per model.',
+    access: 'person',
+    query: ClaimsQuery,
+    status: 200,
+    reply: v.array(ClaimRow),
+    files: ['text/csv'],
+  },
   'PATCH /optimizations/{id}': {
     summary: 'Rename a run',
     description:
-      'At most 50 times; after that the answer is 409 `too-many-renames`. Sending the same title changes nothing.',
+      'A run can be renamed 50 times; after that the response is 409 `too-many-renames`. Sending the same title changes nothing.',
     access: 'person',
     body: RenameRequest,
     status: 200,
@@ -127,7 +161,7 @@ export const optimizationEndpoints = {
   'DELETE /optimizations/{id}': {
     summary: 'Delete an ended run or a draft',
     description:
-      'Hides the run and its refinements; their texts are erased 30 days later. A refinement is not deleted alone: 409 `part-of-run`. While one is in progress, its run is refused with 409 `running`. A running one is refused with 409 `running`: cancel it first. A draft is cancelled for good. Credits and figures stay as they are.',
+      'Hides the run and its refinements; their text is erased 30 days later. A refinement cannot be deleted alone: 409 `part-of-run`. A run in progress, or with a refinement in progress, is refused with 409 `running`: cancel it first. A draft is canceled for good. Credits and figures do not change.',
     access: 'person',
     status: 200,
     reply: DeletedReply,
@@ -137,7 +171,7 @@ export const optimizationEndpoints = {
   'POST /optimizations/{id}/restore': {
     summary: 'Restore a deleted run within 30 days',
     description:
-      'Its refinements are restored with it; one alone is refused with 409 `part-of-run`. A draft comes back as a cancelled run. After 30 days the answer is 404; after 25 restores it is 409 `too-many-restores`.',
+      'Its refinements are restored with it; one alone is refused with 409 `part-of-run`. A deleted draft is restored as a canceled run. After 30 days the response is 404; after 25 restores it is 409 `too-many-restores`.',
     access: 'person',
     status: 200,
     reply: Optimization,
@@ -147,7 +181,7 @@ export const optimizationEndpoints = {
   'PUT /optimizations/{id}/next-steps/{index}': {
     summary: 'Tick off a next step of a result',
     description:
-      'Or take the tick back. A repeat changes nothing. A run without a result is refused with 409 `no-result`; a step that it does not have is 404.',
+      'Or remove the tick. A repeat changes nothing. A run without a result is refused with 409 `no-result`; an unknown step is 404.',
     access: 'person',
     path: v.object({ id: RunId, index: StepNumber }),
     body: TickRequest,
@@ -157,7 +191,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/process': {
     summary: 'Start a run',
-    description: 'Holds the price and starts. A repeat for a run that has started changes nothing.',
+    description: 'Reserves the price and starts the run. A repeat changes nothing.',
     access: 'person',
     status: 202,
     reply: Optimization,
@@ -166,7 +200,7 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/refine': {
     summary: 'Refine a result',
-    description: `Begins a new run that votes again on the decision and on at most ${optimizationLimits.refinedClaims} claims, with an instruction, with a changed fact, or with neither, and writes the recommendation again. It starts from the run of this address: a completed run, or the newest completed refinement of one. \`refinable\` of the run says beforehand whether it is possible, and the price; 409 \`not-refinable\` says why not. The repeat of a call whose refinement was never started is refused with it, too; the next call with that key begins another. A run's price covers one refinement, which is used up when it completes, after three tries at most; each later one costs a fifth of the run's price, rounded up, and at least 2 credits.`,
+    description: `Starts a new run: the models vote again on the decision and on at most ${optimizationLimits.refinedClaims} claims, with an instruction, a changed fact, or neither, and the recommendation is written again. It builds on the run in the address: a completed run, or its newest completed refinement. \`refinable\` of the run says whether that is possible, and at what price; otherwise the response is 409 \`not-refinable\` with the reason. A repeat of a call whose refinement never started gets that response, too; the next call with that key starts another. A run's price covers one completed refinement, in three tries at most. Each later one costs a fifth of the run's price, rounded up, and at least 2 credits.`,
     access: 'person',
     body: RefineRequest,
     status: 201,
@@ -176,7 +210,8 @@ export const optimizationEndpoints = {
   },
   'POST /optimizations/{id}/cancel': {
     summary: 'Cancel a run',
-    description: 'The credits of calls that were not made are returned. A repeat changes nothing.',
+    description:
+      'Before the first call to a model the whole price is returned, after it half, rounded up. A repeat changes nothing.',
     access: 'person',
     status: 202,
     reply: Optimization,

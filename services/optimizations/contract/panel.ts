@@ -10,33 +10,34 @@ const Seconds = v.pipe(
 );
 const RunsThisMonth = v.pipe(
   v.number(),
-  v.description('Runs of this month, as `GET /optimizations/usage` counts them'),
+  v.description('Runs this month, counted like `GET /optimizations/usage`'),
 );
 const BonusRuns = v.pipe(
   v.number(),
   v.description(
-    'Runs a month that bonus credits may pay for; −1 is unlimited. Others are never blocked',
+    'Runs a month that bonus credits may pay for; −1 is unlimited. Runs on other credits are never blocked',
   ),
 );
 const AsOf = v.pipe(
   Time,
-  v.description('The figures hold everything that happened until then; ISO 8601 in UTC'),
+  v.description('The figures are complete up to this time; ISO 8601 in UTC'),
 );
 
 const PanelEntries = {
   typical_seconds: Seconds,
-  at_most_seconds: v.pipe(v.number(), v.description('Seconds after which a run is ended')),
+  at_most_seconds: v.pipe(
+    v.number(),
+    v.description('Seconds after which a run ends, at the latest'),
+  ),
   duration: v.pipe(
     v.nullable(
       v.object({
-        p50: v.pipe(v.number(), v.description('Seconds that half of the runs stayed below')),
-        p90: v.pipe(v.number(), v.description('Seconds that nine of ten runs stayed below')),
+        p50: v.pipe(v.number(), v.description('Half of the runs took fewer seconds')),
+        p90: v.pipe(v.number(), v.description('Nine of ten runs took fewer seconds')),
         runs: v.pipe(v.number(), v.description('Completed runs of the last 90 days')),
       }),
     ),
-    v.description(
-      'What runs of this kind took on this server; null before 20 of them were completed',
-    ),
+    v.description('How long such runs took on this server; null until 20 of them have completed'),
   ),
   seats: v.pipe(
     v.array(
@@ -48,18 +49,20 @@ const PanelEntries = {
         simulated: Simulated,
       }),
     ),
-    v.description('Who would sit in a run now; the designed panel when it is not available'),
+    v.description(
+      'The models that a run would use now; the designed ones when the strategy is not available',
+    ),
   ),
-  available: v.pipe(v.boolean(), v.description('A run can start')),
+  available: v.pipe(v.boolean(), v.description('Whether a run can start')),
   unavailable: v.pipe(
     v.nullable(v.string()),
-    v.description('In words, why it is not available; else null'),
+    v.description('In words, why it is not available; null otherwise'),
   ),
   missing: v.pipe(
     v.array(v.string()),
-    v.description('Names of designed models that nothing serves, when it is not available'),
+    v.description('Names of the designed models that no provider serves, when it is not available'),
   ),
-  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
+  simulated: v.pipe(v.boolean(), v.description('Whether at least one seat is simulated')),
   /**
    * Who would answer for the models of a run, those that extract, write and verify included: names of
    * providers and endpoints, each once. The text of a question goes to these, and stays on this
@@ -72,12 +75,12 @@ const PanelEntries = {
     v.array(
       v.object({
         seat: v.pipe(v.string(), v.description('The seat, or the role in words')),
-        wanted: v.pipe(v.string(), v.description('The designed model')),
+        wanted: v.pipe(v.string(), v.description('The model of the design')),
         seated: v.pipe(v.string(), v.description('The model in its place')),
         reason: v.string(),
       }),
     ),
-    v.description('Each model that stands in for a designed one'),
+    v.description('Each model that replaces a designed one'),
   ),
   summary: v.pipe(
     v.nullable(v.string()),
@@ -90,7 +93,7 @@ const PanelEntries = {
   verdict: v.pipe(
     v.picklist(['full', 'order_only', 'may_stay_open']),
     v.description(
-      'Whether the reviews can name a clear winner: `order_only` never does, `may_stay_open` not always',
+      'Whether the reviews can name a clear winner: `full` can, `order_only` never, `may_stay_open` not always',
     ),
   ),
 };
@@ -108,7 +111,9 @@ export const EstimateRequest = v.strictObject({
     v.pipe(
       v.string(),
       v.maxLength(contextTextCharacters),
-      v.description('Context, objectives and constraints, joined by lines'),
+      v.description(
+        'Context, objectives and constraints, one after the other, separated by line breaks',
+      ),
     ),
     '',
   ),
@@ -119,7 +124,7 @@ export const EstimateRequest = v.strictObject({
       v.minValue(0, 'Enter a whole number'),
       v.maxValue(4 * optimizationLimits.filesText, 'The files have too many characters'),
       v.description(
-        'Characters of all files together; one of a dense writing such as Chinese counts as four',
+        'Characters of all files together; one of a dense script such as Chinese counts as four',
       ),
     ),
     0,
@@ -132,11 +137,11 @@ export const Estimate = v.object({
   strategy: StrategyId,
   cost: v.pipe(
     v.nullable(v.number()),
-    v.description('USD that the models will cost, roughly; null when a price is unknown'),
+    v.description('Roughly what the models will cost, in USD; null when a price is unknown'),
   ),
   credits: v.pipe(
     v.number(),
-    v.description('Credits that are held when it starts; no more is charged'),
+    v.description('Credits that are reserved when it starts; no more is charged'),
   ),
   ...PanelEntries,
   simulated: v.pipe(
@@ -153,7 +158,7 @@ export const Usage = v.object({
   current_month: v.pipe(
     v.number(),
     v.description(
-      'Runs whose credits were held in this month (UTC), less those that gave all of them back',
+      'Runs that started in this month (UTC), without those whose price was returned in full',
     ),
   ),
   limit: BonusRuns,
@@ -165,19 +170,19 @@ export const Usage = v.object({
   resets_at: v.pipe(
     Time,
     v.description(
-      'When the count starts again: the first moment of the next month, ISO 8601 in UTC',
+      'When the count starts over: the first moment of the next month, ISO 8601 in UTC',
     ),
   ),
   bonus_used: v.pipe(
     v.number(),
     v.description(
-      "Of the month's runs, those that bonus credits pay for, wholly or partly: what the limit counts and blocks",
+      "The month's runs that bonus credits paid for, wholly or partly. The limit counts these",
     ),
   ),
   can_block: v.pipe(
     v.boolean(),
     v.description(
-      'Whether the limit can block a run now: one that the credits would pay for, but not without bonus credits',
+      'Whether the limit can block a run now: true when the balance pays for some strategy only with bonus credits',
     ),
   ),
   as_of: AsOf,
@@ -190,15 +195,31 @@ export const DashboardStats = v.object({
   optimizations_limit: BonusRuns,
   success_rate: v.pipe(
     v.nullable(v.number()),
-    v.description('Completed among completed and failed, 0–1; null before the first of either'),
+    v.description(
+      'The share of completed runs among completed and failed ones, 0–1; null before the first',
+    ),
   ),
   completed_optimizations: v.pipe(v.number(), v.description('Runs, over all time')),
   failed_optimizations: v.pipe(v.number(), v.description('Runs, over all time')),
   average_cost_per_optimization: v.pipe(
     v.nullable(v.number()),
     v.description(
-      'Credits that a completed run was charged, to one decimal; null before the first',
+      'Average credits charged for a completed run, to one decimal; null before the first',
     ),
+  ),
+  average_minutes: v.pipe(
+    v.nullable(v.number()),
+    v.description('Average minutes of a completed run; null before the first'),
+  ),
+  timed_optimizations: v.pipe(v.number(), v.description('Completed runs in `average_minutes`')),
+  average_agreement: v.pipe(
+    v.nullable(v.number()),
+    v.description('0–100: the average agreement score of completed runs; null without any'),
+  ),
+  scored_optimizations: v.pipe(v.number(), v.description('Completed runs in `average_agreement`')),
+  models_total: v.pipe(
+    v.number(),
+    v.description('Different models that answered in any run, over all time'),
   ),
   as_of: AsOf,
 });
@@ -210,7 +231,7 @@ export const Strategy = v.object({
   description: v.string(),
   costTier: v.pipe(
     v.number(),
-    v.description('1 (least) to 5: how much a run costs beside other strategies'),
+    v.description('1 (cheapest) to 5: how much a run costs compared with other strategies'),
   ),
   models: v.object({
     strategic: v.array(v.string()),
@@ -222,7 +243,7 @@ export const Strategy = v.object({
   recommended: v.boolean(),
   credits: v.pipe(
     v.number(),
-    v.description('Credits that are held when a run starts; no more is charged'),
+    v.description('Credits that are reserved when a run starts; no more is charged'),
   ),
   ...PanelEntries,
 });
@@ -244,7 +265,7 @@ export const StrategiesQuery = v.strictObject({
     v.pipe(
       v.picklist(['true', 'false']),
       v.description(
-        'Seats without a real model may be simulated; only ever possible in local mode',
+        'Whether seats without a real model may be simulated; possible in local mode only',
       ),
     ),
     'false',

@@ -33,7 +33,7 @@ export const optimizationLimits = {
   pageSizeMost: 100,
 } as const;
 
-export const fileTooLarge = `A file may have at most ${optimizationLimits.fileBytes / 1_000_000} MB.`;
+export const fileTooLarge = `A file can have up to ${optimizationLimits.fileBytes / 1_000_000} MB.`;
 
 const filesTextInWords = optimizationLimits.filesText.toLocaleString('en-US');
 
@@ -46,24 +46,26 @@ export const Rows = (what: 'objectives' | 'constraints') =>
         v.trim(),
         v.maxLength(
           optimizationLimits.row,
-          `Each of the ${what} may have at most ${optimizationLimits.row} characters`,
+          `Each of the ${what} can have up to ${optimizationLimits.row} characters`,
         ),
         visible,
       ),
     ),
     v.transform((all) => all.filter((row) => row !== '')),
-    v.maxLength(optimizationLimits.rows, `At most ${optimizationLimits.rows} ${what}`),
+    v.maxLength(optimizationLimits.rows, `Up to ${optimizationLimits.rows} ${what}`),
   );
 
 export const CatalogueVersion = v.pipe(
   v.string(),
   v.maxLength(40),
-  v.description('Of the prices and of who would sit; it changes with any of them'),
+  v.description(
+    'The version of the prices and of the models that would be used; it changes with any of them',
+  ),
 );
 
 export const AllowSimulated = v.pipe(
   v.boolean(),
-  v.description('Seats without a real model may be simulated; only ever possible in local mode'),
+  v.description('Whether seats without a real model may be simulated; possible in local mode only'),
 );
 
 /** A file as the models read it: its name and its text, without its format. */
@@ -74,7 +76,7 @@ const AttachedFile = v.strictObject({
     v.nonEmpty('Give the file a name'),
     v.maxLength(
       optimizationLimits.fileName,
-      `The name of a file may have at most ${optimizationLimits.fileName} characters`,
+      `The name of a file can have up to ${optimizationLimits.fileName} characters`,
     ),
     v.transform(fileNameOf),
     v.nonEmpty('Give the file a name'),
@@ -85,7 +87,7 @@ const AttachedFile = v.strictObject({
     v.nonEmpty('This file has no text'),
     v.maxLength(
       optimizationLimits.filesText,
-      `The files may have at most ${filesTextInWords} characters together`,
+      `The files can have up to ${filesTextInWords} characters together`,
     ),
     v.transform((text) => visibleText(text).trim()),
     v.nonEmpty('This file has no text'),
@@ -105,7 +107,7 @@ export const CreateOptimizationRequest = v.strictObject({
     v.nonEmpty('What business challenge are you facing?'),
     v.maxLength(
       optimizationLimits.challenge,
-      `The challenge may have at most ${optimizationLimits.challenge} characters`,
+      `The challenge can have up to ${optimizationLimits.challenge} characters`,
     ),
     visible,
     v.nonEmpty('What business challenge are you facing?'),
@@ -116,7 +118,7 @@ export const CreateOptimizationRequest = v.strictObject({
       v.trim(),
       v.maxLength(
         optimizationLimits.context,
-        `The context may have at most ${optimizationLimits.context} characters`,
+        `The context can have up to ${optimizationLimits.context} characters`,
       ),
       visible,
     ),
@@ -127,13 +129,13 @@ export const CreateOptimizationRequest = v.strictObject({
   files: v.optional(
     v.pipe(
       v.array(AttachedFile),
-      v.maxLength(optimizationLimits.files, `At most ${optimizationLimits.files} files`),
+      v.maxLength(optimizationLimits.files, `Up to ${optimizationLimits.files} files`),
       v.check(
         (files) => charactersOf(files) <= optimizationLimits.filesText,
-        `The files may have at most ${filesTextInWords} characters together`,
+        `The files can have up to ${filesTextInWords} characters together`,
       ),
       v.description(
-        `Texts that the models read beside the question, at most ${filesTextInWords} characters together; \`POST /optimizations/files\` reads them out of files`,
+        `Texts that the models read with the question, at most ${filesTextInWords} characters together; \`POST /optimizations/files\` reads them from files`,
       ),
     ),
     [],
@@ -142,21 +144,19 @@ export const CreateOptimizationRequest = v.strictObject({
   challenge_type: v.optional(ChallengeType, 'business_strategy'),
   allow_simulated: v.optional(AllowSimulated),
   retry_of: v.optional(
-    v.pipe(IdText('opt'), v.description('The ended run that this one asks again')),
+    v.pipe(IdText('opt'), v.description('The ended run whose question this one asks again')),
   ),
   recipe_id: v.optional(
     v.pipe(
       IdText('rec'),
-      v.description(
-        'The recipe that it was begun from, which counts it; one that is not there counts nothing',
-      ),
+      v.description('The recipe it was started from, which counts it. An unknown one is ignored'),
     ),
   ),
   catalogue_version: v.optional(
     v.pipe(
       CatalogueVersion,
       v.description(
-        'That of the estimate which was agreed to; 409 `price-changed`, with the new `price`, when it is another one by now',
+        'The `catalogue_version` of the estimate that the user accepted. If it has changed since, the response is 409 `price-changed` with the new `price`',
       ),
     ),
   ),
@@ -190,21 +190,21 @@ export const CheckReply = v.object({
   verdict: v.pipe(
     v.picklist(['ready', 'ask', 'undecidable']),
     v.description(
-      '`ask`: answers to `questions` would decide much; `undecidable`: there is nothing to decide. Either may be started all the same',
+      '`ask`: the answer depends on `questions`; `undecidable`: there is nothing to decide. Both can still be started',
     ),
   ),
   questions: v.pipe(
     v.array(v.pipe(v.string(), v.maxLength(checkLimits.question))),
     v.maxLength(checkLimits.questions),
-    v.description('With `ask` at least one, else empty; plain text that a model wrote'),
+    v.description('At least one with `ask`, otherwise empty; plain text written by a model'),
   ),
   why: v.pipe(
     v.nullable(v.pipe(v.string(), v.maxLength(checkLimits.why))),
-    v.description('With `undecidable` why, in plain text that a model wrote; else null'),
+    v.description('With `undecidable`, why, in plain text written by a model; otherwise null'),
   ),
   skipped: v.pipe(
     v.boolean(),
-    v.description('No model checked it, and `ready` says nothing about the question'),
+    v.description('No model checked the question, so `ready` says nothing about it'),
   ),
 });
 export type CheckReply = v.InferOutput<typeof CheckReply>;
@@ -224,7 +224,7 @@ export const ReadFileReply = v.object({
   pages_read: v.pipe(v.nullable(v.number()), v.description('Null for a format without pages')),
   warnings: v.pipe(
     v.array(v.string()),
-    v.description('In words, what was left out, or may be wrong'),
+    v.description('In words, what was left out or may be wrong'),
   ),
 });
 export type ReadFileReply = v.InferOutput<typeof ReadFileReply>;
@@ -234,9 +234,9 @@ export type RunSort = (typeof runSorts)[number];
 
 /** `GET /optimizations`: which runs, in which order, and which page of them. */
 export const RunsQuery = v.strictObject({
-  page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page, from 1')), '1'),
+  page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page number, from 1')), '1'),
   limit: v.optional(
-    v.pipe(WholeText(1, optimizationLimits.pageSizeMost), v.description('Rows of a page')),
+    v.pipe(WholeText(1, optimizationLimits.pageSizeMost), v.description('Rows per page')),
     String(optimizationLimits.pageSize),
   ),
   status: v.optional(v.picklist(runStatuses, 'Choose one of the listed statuses')),
@@ -248,9 +248,9 @@ export const RunsQuery = v.strictObject({
       v.trim(),
       v.maxLength(
         optimizationLimits.search,
-        `Search for at most ${optimizationLimits.search} characters`,
+        `Searches can have up to ${optimizationLimits.search} characters`,
       ),
-      v.description('Words that all stand in the title or the question'),
+      v.description('Words that must all be in the title or the question'),
     ),
     '',
   ),
@@ -265,7 +265,7 @@ export const RenameRequest = v.strictObject({
     v.nonEmpty('Enter a title'),
     v.maxLength(
       optimizationLimits.title,
-      `The title may have at most ${optimizationLimits.title} characters`,
+      `The title can have up to ${optimizationLimits.title} characters`,
     ),
     visible,
     v.nonEmpty('Enter a title'),

@@ -4,7 +4,7 @@ import { ClaimId, OptionId } from './summary.ts';
 
 const Side = v.object({
   stance: v.string(),
-  seats: v.pipe(v.array(v.string()), v.description('Seats that hold it')),
+  seats: v.pipe(v.array(v.string()), v.description('Seats that take this side')),
   quote: v.pipe(
     v.nullable(
       v.object({
@@ -18,7 +18,7 @@ const Side = v.object({
         ),
         earlier: v.pipe(
           v.boolean(),
-          v.description('In a refinement: it was written before what is new was said'),
+          v.description('In a refinement: it was written before the new instruction or fact'),
         ),
       }),
     ),
@@ -33,16 +33,16 @@ const Disagreement = v.object({
     v.array(
       v.object({
         seat: v.string(),
-        percent: v.pipe(v.number(), v.description('80–100: how sure it says it is')),
+        percent: v.pipe(v.number(), v.description('80–100: how sure the seat says it is')),
       }),
     ),
     v.description(
-      'Seats of the minority that are so sure, 80 of 100 or more, that they alone make the claim disputed; else empty',
+      'Seats of the minority that are at least 80 of 100 sure, where they alone make the claim disputed; otherwise empty',
     ),
   ),
   settled_by: v.pipe(
     v.nullable(v.string()),
-    v.description('In words, what would settle it; null when no reviewer said'),
+    v.description('In words, what would settle it; null when no reviewer said so'),
   ),
 });
 
@@ -60,7 +60,7 @@ export const BiasAnalysis = v.object({
   agreement_score: v.pipe(
     v.nullable(v.number()),
     v.description(
-      '0–100, whole: how far the models agree, where models of one maker share weight; no probability. `/method` has its formulas. Null when it could not be scored',
+      '0–100, whole: how far the models agree. Models of one maker share weight. It is not a probability; `/method` has the formulas. Null when it could not be scored',
     ),
   ),
   agreement_band: v.pipe(
@@ -70,7 +70,7 @@ export const BiasAnalysis = v.object({
   agreement_capped: v.pipe(
     v.nullable(v.picklist(['contested', 'copies'])),
     v.description(
-      'What holds the score down: `contested`, a third or more contest a decisive claim; `copies`, one maker or fewer than four different models sit on the panel; null when nothing does',
+      'What caps the score: `contested`, a third or more of the models contest a decisive claim; `copies`, the panel has one maker or fewer than four different models. Null without a cap',
     ),
   ),
   agreement_note: v.pipe(
@@ -80,13 +80,13 @@ export const BiasAnalysis = v.object({
   ordering: v.pipe(
     v.picklist(['kemeny', 'win_rate']),
     v.description(
-      'What orders the answers: `kemeny`, the order that contradicts the fewest comparisons; `win_rate`, the mean share of reviewers who preferred an answer to each other one, where two answers were compared by fewer than four. Each reviewer counts alike in it: makers share weight in votes only',
+      'How the answers are ordered: `kemeny`, by the order that contradicts the fewest comparisons; `win_rate`, by the average share of reviewers who preferred an answer to each other one, used where fewer than four compared some two answers. Every reviewer counts the same here: makers share weight in votes only',
     ),
   ),
-  two_camps: v.pipe(v.boolean(), v.description('The reviews fall into two camps')),
+  two_camps: v.pipe(v.boolean(), v.description('Whether the reviews fall into two camps')),
   clear_winner: v.pipe(
     v.nullable(v.boolean()),
-    v.description('One answer stands clearly first; null when the reviews do not say'),
+    v.description('Whether one answer is clearly first; null when the reviews do not say'),
   ),
   clear_winner_reason: v.pipe(
     v.picklist([
@@ -99,7 +99,7 @@ export const BiasAnalysis = v.object({
       'copies',
     ]),
     v.description(
-      'Why there is a clear winner or none. `orders_differ`: another answer comes first by the win rates, which order the answers where few reviewers compared two of them. `copies`: one maker or fewer than four different models sit on the panel, and copies of one model tend to agree',
+      'Why there is a clear winner or none. `orders_differ`: another answer is first by win rates. `copies`: the panel has one maker or fewer than four different models, and copies of one model tend to agree',
     ),
   ),
   disagreement_areas: v.array(Disagreement),
@@ -107,13 +107,13 @@ export const BiasAnalysis = v.object({
   rejected_claims: v.pipe(
     v.array(Rejected),
     v.description(
-      'Claims that more weight disagrees with than agrees, without those that are disputed or uncertain; most disagreeing seats first',
+      'Claims with more weight against than for, without disputed and uncertain ones; most disagreeing seats first',
     ),
   ),
   model_confidence_scores: v.pipe(
     v.record(v.string(), v.number()),
     v.description(
-      '0–100, whole, by seat: the share of its claims that the other models support; no probability',
+      '0–100, whole, by seat: the share of its claims that the other models support. It is not a probability',
     ),
   ),
   uncertainty_factors: v.array(
@@ -127,7 +127,19 @@ export const BiasAnalysis = v.object({
       seat: v.string(),
       position: v.string(),
       votes: v.pipe(
-        v.array(v.object({ option_id: OptionId, text: v.string(), seats: v.array(v.string()) })),
+        v.array(
+          v.object({
+            option_id: OptionId,
+            text: v.string(),
+            seats: v.array(v.string()),
+            argument: v.pipe(
+              v.nullable(v.object({ seat: v.string(), text: v.string() })),
+              v.description(
+                'The best argument for it, by one of these seats; null when none gave any',
+              ),
+            ),
+          }),
+        ),
         v.description('Every seat that voted for another option, by option, most votes first'),
       ),
       against: v.array(v.string()),
@@ -136,7 +148,7 @@ export const BiasAnalysis = v.object({
   ),
   indicators: v.array(
     v.object({
-      id: v.pipe(v.string(), v.description('Of what is measured; stable')),
+      id: v.pipe(v.string(), v.description('The id of what is measured; stable')),
       name: v.string(),
       value: v.pipe(v.nullable(v.string()), v.description('With its unit; null when not measured')),
       note: v.pipe(v.string(), v.description('What it shows, and what it does not')),
@@ -147,27 +159,24 @@ export type BiasAnalysis = v.InferOutput<typeof BiasAnalysis>;
 
 const Cited = v.object({
   text: v.string(),
-  claim_ids: v.pipe(
-    v.array(v.string()),
-    v.description('Claims of this run that the text stands on'),
-  ),
+  claim_ids: v.pipe(v.array(v.string()), v.description('Claims of this run that support the text')),
 });
 const Flaw = v.object({
   id: v.pipe(v.string(), v.description('The id of the flaw in this run: `f1`, `f2` …')),
-  about_seat: v.pipe(v.string(), v.description('The seat whose answer it is raised against')),
+  about_seat: v.pipe(v.string(), v.description('The seat whose answer has the flaw')),
   reviewers: v.pipe(v.array(v.string()), v.description('The seats that raised it, two or more')),
   texts: v.pipe(
     v.array(v.object({ seats: v.array(v.string()), text: v.string() })),
-    v.description('What they wrote, each text once with all who wrote it; empty once erased'),
+    v.description('What they wrote, each text once with its seats; empty once erased'),
   ),
   reply: v.pipe(
     v.nullable(v.string()),
-    v.description('What the recommendation answers; null when none was written'),
+    v.description("The recommendation's answer to it; null when none was written"),
   ),
   voted_for_since: v.pipe(
     v.array(v.string()),
     v.description(
-      'The reviewers that voted for another option first, and in a refinement for that of this answer; the recommendation answers a flaw while two others raise it',
+      'Reviewers that voted for another option before, and in the refinement for the option of this answer. The recommendation answers the flaw while two others still raise it',
     ),
   ),
 });
@@ -180,7 +189,7 @@ const NextStep = v.object({
     v.nullable(v.number()),
     v.description('Days from the end of the run; null in runs of v0.1'),
   ),
-  measure: v.pipe(v.string(), v.description('How one knows that it works; empty in runs of v0.1')),
+  measure: v.pipe(v.string(), v.description('How to know that it works; empty in runs of v0.1')),
   stop_if: v.pipe(v.string(), v.description('When to stop; empty in runs of v0.1')),
   done: v.pipe(
     v.boolean(),
@@ -196,12 +205,14 @@ const Objection = v.object({
   ...SeatWords.entries,
   claim_id: v.pipe(
     v.nullable(ClaimId),
-    v.description('The claim that it is about; null when it is about a whole answer'),
+    v.description('The claim it is about; null when it is about a whole answer'),
   ),
-  voted_for: v.pipe(v.boolean(), v.description('Its author voted for the option all the same')),
+  voted_for: v.pipe(v.boolean(), v.description('Whether its author still voted for the option')),
   voted_for_since: v.pipe(
     v.boolean(),
-    v.description('Its author voted for another option first, and in a refinement for this one'),
+    v.description(
+      'Whether its author voted for another option before, and in the refinement for this one',
+    ),
   ),
 });
 export type Objection = v.InferOutput<typeof Objection>;
@@ -214,7 +225,7 @@ const OptionSide = v.object({
   objection: v.pipe(
     v.nullable(Objection),
     v.description(
-      'What a reviewer calls a mistake in an answer for it, else why one disagrees with a claim of these answers; from a seat that voted otherwise, if there is one. Null when no model wrote any',
+      'A mistake that a reviewer found in an answer for it, or why a reviewer disagrees with a claim of these answers; from a seat that voted otherwise, if there is one. Null when no model wrote any',
     ),
   ),
   settled_by: v.pipe(
@@ -236,7 +247,7 @@ export const RunResult = v.object({
   heading: v.pipe(
     v.picklist(headings),
     v.description(
-      '`recommendation`: one option is alone first; `no_majority`: none is; `undecidable`: most say that it cannot be decided from what was given; `best_single_answer`: no recommendation passed its checks',
+      '`recommendation`: one option has the most votes; `no_majority`: none has; `undecidable`: most models say that the given facts do not decide it; `best_single_answer`: no recommendation passed its checks',
     ),
   ),
   option_id: v.pipe(
@@ -245,39 +256,41 @@ export const RunResult = v.object({
   ),
   votes_for: v.pipe(
     v.number(),
-    v.description('Models that voted for it; without a majority, the most that any option has'),
+    v.description(
+      'Models that voted for it; without a majority, the most votes that any option has',
+    ),
   ),
   votes_total: v.pipe(v.number(), v.description('Models whose vote was counted')),
   tie_break: v.pipe(
     v.nullable(OptionId),
     v.description(
-      "Without a majority: the option to take if one must be taken today. It is the one with most votes, by heads and by makers, and never `undecidable`; of several, the first by the reviewers' order of the answers",
+      "Without a majority: the option to take if you must decide today. It has the most votes, by models and by makers, and is never `undecidable`; among equals, the first in the reviewers' order of the answers",
     ),
   ),
   decision: v.pipe(v.string(), v.description('The one sentence to act on')),
   decision_option: v.pipe(v.nullable(v.string()), v.description('The option in words')),
   objection: v.pipe(
     v.nullable(Objection),
-    v.description('An objection to it, chosen as those to `options`'),
+    v.description('An objection to it, chosen like those to `options`'),
   ),
   missing_facts: v.pipe(
     v.array(v.string()),
-    v.description('What keeps the question from being decided; empty unless it is `undecidable`'),
+    v.description('What is missing for a decision; empty unless the heading is `undecidable`'),
   ),
   flaws: v.pipe(
     v.array(Flaw),
     v.description(
-      'What two or more reviewers call a mistake in the chosen option, whatever the vote',
+      'Mistakes that two or more reviewers found in the chosen option, whatever their vote',
     ),
   ),
   options: v.pipe(
     v.array(OptionSide),
-    v.description('The options side by side, where none was chosen; else empty'),
+    v.description('The options side by side when none was chosen; otherwise empty'),
   ),
   changed: v.pipe(
     v.nullable(v.string()),
     v.description(
-      'What a refinement changes in the result before it; null in any other run, and when no recommendation passed its checks',
+      'What a refinement changed in the result before it; null in other runs, and when no recommendation passed its checks',
     ),
   ),
   sections: v.array(v.object({ heading: v.string(), blocks: v.array(Cited) })),
@@ -287,7 +300,7 @@ export const RunResult = v.object({
   verified: v.pipe(
     v.picklist(['two', 'one', 'self', 'none', 'nothing_to_verify']),
     v.description(
-      'Other models that compared it with the points of agreement: `two` or `one`; `self` when only the model that wrote it did, or `none`; `nothing_to_verify` without such points',
+      'How many other models checked it against the points of agreement: `two`, `one` or `none`; `self`: only the model that wrote it; `nothing_to_verify`: there are no such points',
     ),
   ),
   seat: v.pipe(

@@ -5,7 +5,7 @@ import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { RunId, OptimizationSummary, Refinable, SeatId, Simulated } from './summary.ts';
 import { BiasAnalysis, RunResult } from './result.ts';
-import { Refinement } from './refinement.ts';
+import { NewerAnswer, Refinement } from './refinement.ts';
 
 export const ProgressStep = v.picklist([
   'initializing',
@@ -31,26 +31,38 @@ export const SeatStatus = v.picklist([
 export type SeatStatus = v.InferOutput<typeof SeatStatus>;
 
 const SeatProgress = v.object({
-  id: v.pipe(v.string(), v.description('The run and the seat')),
+  id: v.pipe(v.string(), v.description("Made of the run's id and the seat's")),
   seat: SeatId,
-  name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+  name: v.pipe(v.string(), v.description('The display name of the model')),
   provider: v.string(),
-  role: v.pipe(v.picklist(seatRoles), v.description('What the seat is asked to consider')),
+  role: v.pipe(v.picklist(seatRoles), v.description('What the seat focuses on')),
   status: SeatStatus,
-  progress: v.pipe(v.number(), v.description('0–100: how much of its part the seat has done')),
-  currentStep: v.nullable(ProgressStep),
+  progress: v.pipe(
+    v.number(),
+    v.description(
+      '0–100: how much of its own work the seat has done; 100 when nothing is left to do',
+    ),
+  ),
+  currentStep: v.pipe(
+    v.nullable(ProgressStep),
+    v.description(
+      'Of its own work: `querying_models` its answer, `analyzing_responses` its review; null before',
+    ),
+  ),
   costCents: v.pipe(
     v.nullable(v.number()),
-    v.description("US cents that the seat's calls have cost; null while unknown"),
+    v.description("US cents that the seat's calls have cost so far; null while unknown"),
   ),
   latencyMs: v.pipe(
     v.nullable(v.number()),
-    v.description("Milliseconds that the seat's newest call took; null while unknown"),
+    v.description(
+      "Milliseconds that the seat's calls took together, retries included; null before one has ended",
+    ),
   ),
   confidence: v.pipe(
     v.nullable(v.number()),
     v.description(
-      '0–100, whole: the share of its claims that the other models support; no probability. Null before the reviews',
+      '0–100, whole: the share of its claims that the other models support. It is not a probability. Null before the reviews',
     ),
   ),
   rank: v.pipe(
@@ -68,7 +80,7 @@ const SeatProgress = v.object({
   ),
   repaired: v.pipe(
     v.array(v.string()),
-    v.description('In words, what was repaired in the form of its answers; usually empty'),
+    v.description('In words, what was repaired in the format of its answers; usually empty'),
   ),
 });
 export type SeatProgress = v.InferOutput<typeof SeatProgress>;
@@ -78,7 +90,11 @@ export const ListedRun = v.object({
   ...OptimizationSummary.entries,
   refinements: v.pipe(
     v.number(),
-    v.description('Refinements of it that have started or wait to, whatever their end'),
+    v.description('Its refinements that have started or are waiting to, whatever their outcome'),
+  ),
+  newest_outcome: v.pipe(
+    v.nullable(v.string()),
+    v.description('The outcome of its newest completed refinement; null without one'),
   ),
   running_refinement_id: v.pipe(
     v.nullable(RunId),
@@ -101,7 +117,7 @@ export const Evolution = v.object({
   estimated_completion: v.pipe(
     v.nullable(v.number()),
     v.description(
-      'Seconds that are usually left; null when the run is not under way, or takes longer than usual',
+      'Estimated seconds left; null when the run is not in progress or takes longer than usual',
     ),
   ),
   start_time: v.pipe(
@@ -110,7 +126,7 @@ export const Evolution = v.object({
   ),
   models_queried: v.pipe(v.number(), v.description('Seats that were asked')),
   models_completed: v.pipe(v.number(), v.description('Seats that have answered')),
-  can_cancel: v.pipe(v.boolean(), v.description('Until the recommendation is being written')),
+  can_cancel: v.pipe(v.boolean(), v.description('True until the recommendation is being written')),
   bias: v.nullable(BiasAnalysis),
 });
 export type Evolution = v.InferOutput<typeof Evolution>;
@@ -118,23 +134,25 @@ export type Evolution = v.InferOutput<typeof Evolution>;
 /** A completed run in which a model that was paid for has no answer; null for any other. */
 const Degraded = v.object({
   answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
-  paid_for: v.pipe(v.number(), v.description('Models of the panel')),
+  paid_for: v.pipe(v.number(), v.description('Models on the panel')),
   missing: v.array(
     v.object({
       seat: SeatId,
-      name: v.pipe(v.string(), v.description('Of the model, as people read it')),
+      name: v.pipe(v.string(), v.description('The display name of the model')),
       why: v.pipe(v.string(), v.description('In words')),
     }),
   ),
   declined: v.pipe(
     v.number(),
-    v.description('Of the missing, models that declined to answer; their share is not returned'),
+    v.description(
+      'Missing models that declined to answer; their share of the price is not returned',
+    ),
   ),
   strongest_missing: v.pipe(
     v.boolean(),
-    v.description('The strongest model of the panel is one of them'),
+    v.description("Whether the panel's strongest model is missing"),
   ),
-  refunded: v.pipe(v.number(), v.description('Credits that were returned')),
+  refunded: v.pipe(v.number(), v.description('Credits returned')),
 });
 export type Degraded = v.InferOutput<typeof Degraded>;
 
@@ -151,11 +169,14 @@ export const Optimization = v.object({
       v.object({
         title: v.string(),
         question: v.object({ challenge: v.string(), context: v.string() }),
-        exact: v.pipe(v.boolean(), v.description('It is the very question that was asked')),
+        exact: v.pipe(
+          v.boolean(),
+          v.description('Whether it is exactly the question that was asked'),
+        ),
       }),
     ),
     v.description(
-      'The prepared case that simulated seats answer from, with the question that its figures belong to; null when no seat is simulated',
+      'The prepared case from which simulated seats answer, and its question, to which the figures belong; null when no seat is simulated',
     ),
   ),
   models: v.array(SeatProgress),
@@ -165,12 +186,16 @@ export const Optimization = v.object({
       v.description('Names of the models, in the order of their seats'),
     ),
   }),
-  refines: v.pipe(v.nullable(Refinement), v.description('Null for a run that refines no other')),
+  refines: v.pipe(v.nullable(Refinement), v.description('Null unless the run is a refinement')),
   refinements: v.pipe(
     v.array(OptimizationSummary),
     v.description(
-      'The refinements of this run, or of the run that this one refines, that have started or wait to; the first one first',
+      'The refinements of this run, or of the run it refines, that have started or are waiting to; oldest first',
     ),
+  ),
+  newer: v.pipe(
+    v.nullable(NewerAnswer),
+    v.description('The newest completed refinement, if it is newer than this run'),
   ),
   refinable: v.pipe(
     v.nullable(Refinable),
@@ -185,7 +210,7 @@ export const Optimization = v.object({
   degraded: v.nullable(Degraded),
   ended_because: v.pipe(
     v.nullable(v.string()),
-    v.description('In words, when the run failed or was cancelled'),
+    v.description('In words, why the run failed or was canceled'),
   ),
   /** The run's parts by key, to which the stream's facts are applied (`view.ts`). */
   council: v.pipe(

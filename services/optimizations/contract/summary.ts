@@ -5,7 +5,7 @@ import { challengeTypes } from '#services/optimizations/run/events.ts';
 
 /** What lists, and the page of a run that was refined, show of a run; the contract names its parts. */
 
-export const RunId = v.pipe(v.string(), v.description('Of a run: `opt_` and 26 characters'));
+export const RunId = v.pipe(v.string(), v.description("The run's id: `opt_` and 26 characters"));
 
 export const ChallengeType = v.picklist(challengeTypes, 'Choose one of the listed challenge types');
 export type ChallengeType = v.InferOutput<typeof ChallengeType>;
@@ -27,21 +27,21 @@ export function isOpenStatus(status: RunStatus): status is 'pending' | 'processi
 const Credits = v.object({
   price: v.pipe(
     v.number(),
-    v.description('Credits that are held when it starts; no more is charged'),
+    v.description('Credits that are reserved when it starts; no more is charged'),
   ),
-  reserved: v.pipe(v.number(), v.description('Credits that are held for it now')),
+  reserved: v.pipe(v.number(), v.description('Credits reserved for it now')),
   charged: v.pipe(
     v.nullable(v.number()),
-    v.description('Credits that it cost in the end; null until it is settled'),
+    v.description('Credits charged in the end; null until it is settled'),
   ),
   refunded: v.pipe(
     v.nullable(v.number()),
-    v.description('Credits that were given back of what had been taken; null until it is settled'),
+    v.description('Credits returned of the price; null until it is settled'),
   ),
   settlement: v.pipe(
     v.picklist(['none', 'held', 'pending', 'settled']),
     v.description(
-      '`none` before it starts, and when it was cancelled before; `held` while it runs, `pending` once it ended and its charge is not taken yet',
+      '`none`: not started, or canceled before the start; `held`: running; `pending`: ended, and not charged yet; `settled`: charged',
     ),
   ),
 });
@@ -64,13 +64,13 @@ export const OptimizationSummary = v.object({
   confidence_score: v.pipe(
     v.nullable(v.number()),
     v.description(
-      '0–1: the weighted share of the votes for the decision that has most; no probability. Null before the vote',
+      '0–1: the weighted share of the votes for the leading decision. It is not a probability. Null before the vote',
     ),
   ),
   votes_for: v.pipe(
     v.nullable(v.number()),
     v.description(
-      'Models that voted for the chosen option; without one, the most that any has. Null before the vote, and in runs of v0.1',
+      'Models that voted for the chosen option; without one, the most votes that any option has. Null before the vote, and in runs of v0.1',
     ),
   ),
   votes_total: v.pipe(
@@ -85,22 +85,24 @@ export const OptimizationSummary = v.object({
   ),
   cost: v.pipe(
     v.nullable(v.number()),
-    v.description('USD that the models have cost; null while unknown'),
+    v.description('What the models have cost so far, in USD; null while unknown'),
   ),
   cost_is_minimum: v.pipe(
     v.boolean(),
-    v.description('A call whose cost is unknown is not in `cost`'),
+    v.description('Whether `cost` lacks a call whose cost is unknown'),
   ),
   credits: Credits,
-  simulated: v.pipe(v.boolean(), v.description('The simulator plays at least one seat')),
-  simulated_seats: v.pipe(v.number(), v.description('Seats that the simulator plays')),
+  simulated: v.pipe(v.boolean(), v.description('Whether at least one seat is simulated')),
+  simulated_seats: v.pipe(v.number(), v.description('Simulated seats')),
   root_id: v.pipe(
     v.nullable(RunId),
     v.description('Of a refinement: the run that it refines; null for any other run'),
   ),
   refinement_number: v.pipe(
     v.nullable(v.number()),
-    v.description('From 1 among the refinements of that run; null for any other run'),
+    v.description(
+      'Its number among the started refinements of that run, from 1; null for any other run',
+    ),
   ),
   created_at: Time,
   createdAt: v.pipe(Time, v.description('The same as `created_at`, ISO 8601 in UTC')),
@@ -109,27 +111,30 @@ export const OptimizationSummary = v.object({
 export type OptimizationSummary = v.InferOutput<typeof OptimizationSummary>;
 
 export const Refinable = v.object({
-  allowed: v.pipe(v.boolean(), v.description('`POST /optimizations/{id}/refine` would be taken')),
-  reason: v.pipe(v.nullable(v.string()), v.description('In words, why it would not; else null')),
+  allowed: v.pipe(
+    v.boolean(),
+    v.description('Whether `POST /optimizations/{id}/refine` would be accepted'),
+  ),
+  reason: v.pipe(v.nullable(v.string()), v.description('In words, why not; null if it would')),
   price: v.pipe(
     v.number(),
     v.description(
-      'Credits that it would cost; 0 while the price of the run covers it: until one has completed or three have been tried',
+      "Credits that it would cost. 0 while the run's price covers it: until one has completed or three were tried",
     ),
   ),
   running_id: v.pipe(
     v.nullable(RunId),
-    v.description('The refinement in progress, which keeps another from being begun'),
+    v.description('The refinement in progress; no other can start until it ends'),
   ),
 });
 export type Refinable = v.InferOutput<typeof Refinable>;
 
-export const ClaimId = v.pipe(v.string(), v.description('Of a claim of this run'));
+export const ClaimId = v.pipe(v.string(), v.description('The id of a claim of this run'));
 export const SeatId = v.pipe(
   v.string(),
-  v.description('Of a seat: a place at the table, which a model has'),
+  v.description("The id of a seat. Each seat is one model's place on the panel"),
 );
-export const Simulated = v.pipe(v.boolean(), v.description('The simulator plays the model'));
+export const Simulated = v.pipe(v.boolean(), v.description('Whether the model is simulated'));
 export const OptionId = v.pipe(
   v.string(),
   v.description('The id of an option of this run: `o1`, `o2` …, or `undecidable`'),

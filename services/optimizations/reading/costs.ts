@@ -1,11 +1,27 @@
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import { latency, modelCost, roundedParts, unknownFigure } from '#services/platform/numbers.ts';
+import {
+  latency,
+  modelCost,
+  roundedParts,
+  unknownFigure,
+  figure,
+} from '#services/platform/numbers.ts';
 import { costOf } from './describe.ts';
 import type { AttemptView, RunView } from './view.ts';
 
 /** What a run's calls took and cost, as its page and its file list them. */
 
-export const costColumns = ['Calls', 'Time in calls', 'Tokens in', 'Tokens out', 'Cost'] as const;
+/** Nothing is spent on a simulated call, so its cost is what real models would have taken. */
+export function costColumns({ seats }: Pick<RunView, 'seats'>): string[] {
+  const simulated = seats.filter((seat) => seat.simulated).length;
+  const cost =
+    simulated === 0
+      ? 'Cost'
+      : simulated === seats.length
+        ? 'Cost if real'
+        : 'Cost, simulated if real';
+  return ['Calls', 'Time in calls', 'Tokens in', 'Tokens out', cost];
+}
 
 /** `cells` stand in the order of `costColumns`. */
 export type CostRow = { id: string; name: string; cells: readonly string[] };
@@ -46,7 +62,6 @@ type Work = {
   micros: number | null;
 };
 
-/** All calls count, while a card of the chamber shows only the last one's time. */
 function workOf(view: RunView, slots: readonly string[]): Work {
   const attempts = slots.flatMap((slot) => Object.values(view.calls[slot]?.attempts ?? {}));
   return {
@@ -64,7 +79,7 @@ function rowOf(
   locale: string | undefined,
 ): CostRow {
   const count = (tokens: number | null): string =>
-    tokens === null ? unknownFigure : tokens.toLocaleString(locale);
+    tokens === null ? unknownFigure : figure(tokens, locale);
   return { id, name, cells: [String(calls), time, count(input), count(output), cost] };
 }
 
@@ -92,6 +107,6 @@ export function tokensOf(attempts: readonly AttemptView[]): {
 }
 
 function sum(figures: readonly (number | null | undefined)[]): number | null {
-  const known = figures.filter((figure) => typeof figure === 'number');
-  return known.length === 0 ? null : known.reduce((total, figure) => total + figure, 0);
+  const known = figures.filter((one) => typeof one === 'number');
+  return known.length === 0 ? null : known.reduce((total, one) => total + one, 0);
 }

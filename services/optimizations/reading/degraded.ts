@@ -41,8 +41,8 @@ export function degradedWords({
     sentences: [
       `Missing: ${names.join('; ')}.`,
       degraded.strongest_missing
-        ? 'The strongest model of the panel is missing.'
-        : `The strongest model of the panel ${did}.`,
+        ? "The panel's strongest model is missing."
+        : `The panel's strongest model ${did}.`,
       ...(price === 0 ? [] : [moneySentence(refunded, price)]),
       ...(price === 0 || degraded.declined === 0 ? [] : [declinedRule]),
     ],

@@ -114,7 +114,7 @@ function putTogether(view: RunView, heading: Heading, option: string | null): Wo
     decision: opinion?.recommendation.one_line ?? erased,
     sections: [
       { heading: 'Why', blocks: plain(opinion?.reasoning) },
-      { heading: 'What it rests on', blocks: plain(opinion?.claims.map((claim) => claim.text)) },
+      { heading: 'Based on', blocks: plain(opinion?.claims.map((claim) => claim.text)) },
       { heading: 'Risks', blocks: plain(opinion?.risks) },
     ].filter(isFilled),
     uncertainties: opinion ? [...opinion.assumptions, ...opinion.missing_info] : [],

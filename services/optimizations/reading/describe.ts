@@ -1,6 +1,6 @@
 import type { FailureClass } from '#services/models/model.ts';
 import { copiesSentence } from '#services/models/seating/words.ts';
-import { formatNumber } from '#services/platform/numbers.ts';
+import { counted, formatNumber, wholePercent } from '#services/platform/numbers.ts';
 import type {
   BiasAnalysis,
   Disagreement,
@@ -37,6 +37,7 @@ import {
 import { answerCall, ballotOf, isVotedAgain } from './view.ts';
 import type { AttemptView, CallView, RunView, SeatView } from './view.ts';
 import { outcomeOf } from './words/result.ts';
+import { runStatusWords } from './words/status.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
 
@@ -55,6 +56,7 @@ export function describeRun(view: RunView, now: number): Optimization {
     metadata: { models: view.seats.map((seat) => seat.name) },
     refines: describeRefinement(view),
     refinements: [...view.refinements],
+    newer: view.newer,
     refinable: view.refinable,
     insights_count: bias
       ? bias.consensus_points.length +
@@ -190,7 +192,8 @@ function describeProgress(view: RunView, now: number): Omit<Evolution, 'bias'> {
   };
 }
 
-function stepDetails(view: RunView): string {
+/** What the run as a whole does now, in words. */
+export function stepDetails(view: RunView): string {
   const reviewed = view.seats.filter((seat) => view.calls[reviewSlot(seat.seat)]?.outcome).length;
   switch (view.stage) {
     case 'draft':
@@ -198,25 +201,19 @@ function stepDetails(view: RunView): string {
     case 'opinions':
       return `${answered(view)} of ${view.seats.length} models have answered`;
     case 'claims':
-      return 'Collecting the claims of all answers';
+      return 'Collecting claims from every answer';
     case 'reviews':
       return `${reviewed} of ${view.accepted?.length ?? view.seats.length} ${view.refines ? 'votes' : 'blind reviews'} are in`;
     case 'scoring':
       return 'Comparing the reviews';
     case 'synthesis':
       return currentDraft(view)?.outcome
-        ? 'Two other models check the recommendation'
-        : 'Writing the recommendation';
+        ? 'Two other models are checking the recommendation'
+        : 'One model is writing the recommendation';
     case 'settling':
       return 'Finishing';
     case 'closed':
-      return {
-        pending: '',
-        processing: '',
-        completed: 'Completed',
-        failed: 'Failed',
-        cancelled: 'Cancelled',
-      }[statusOf(view)];
+      return runStatusWords[statusOf(view)];
   }
 }
 
@@ -232,7 +229,7 @@ function isUnderway(view: RunView): boolean {
 export function overallProgress(view: RunView): number {
   return averageProgress(
     view.stage,
-    view.seats.map((seat) => seatProgress(view, seat.seat)),
+    view.seats.map((seat) => strandProgress(view, seat.seat)),
   );
 }
 
@@ -244,27 +241,24 @@ export function averageProgress(stage: RunView['stage'], seats: readonly number[
   return Math.min(99, Math.floor(sum / seats.length));
 }
 
-function seatProgress(view: RunView, seat: string): number {
+/** 0–100: how far the run has come for one seat, other models' work included. */
+export function strandProgress(view: RunView, seat: string): number {
   const callOf = {
     opinions: view.calls[opinionSlot(seat)],
     reviews: view.calls[reviewSlot(seat)],
     synthesis: currentDraft(view),
   };
   const call = view.stage in callOf ? callOf[view.stage as keyof typeof callOf] : undefined;
-  return isOut(view, seat)
-    ? progressWithoutSeat
-    : stageProgress(view.stage, {
-        isAnswered: Boolean(call?.outcome),
-        streamed: call?.streamed ?? 0,
-        isRefinement: view.refines !== null,
-      });
+  return stageProgress(view.stage, {
+    // No stage but the synthesis, which is the same for all, waits for a seat that dropped out.
+    isAnswered: Boolean(call?.outcome) || (view.stage !== 'synthesis' && isOut(view, seat)),
+    streamed: call?.streamed ?? 0,
+    isRefinement: view.refines !== null,
+  });
 }
 
-/** A seat that dropped out is done. */
-export const progressWithoutSeat = 100;
-
 /**
- * Of one seat: opinion 0–40, reviews 45–75, scores 80, synthesis 85–95. A refinement begins with its
+ * Of the run: opinion 0–40, reviews 45–75, scores 80, synthesis 85–95. A refinement begins with its
  * votes, 0–75. `streamed` is 0–1.
  */
 export function stageProgress(
@@ -317,6 +311,16 @@ function isMissing(view: RunView, seat: string): boolean {
   return view.missing.some((one) => one.seat === seat);
 }
 
+/** Why a seat's review was missing when the votes were counted; null for any other. */
+function whySilent(view: RunView, seat: string): MissingSeat['why'] | null {
+  return view.silent.find((one) => one.seat === seat)?.why ?? null;
+}
+
+/** Of a refinement, which asks for nothing else. */
+function hasNotVotedAgain(view: RunView, seat: string): boolean {
+  return view.refines !== null && whySilent(view, seat) !== null;
+}
+
 function lastAttempt(view: RunView, slot: Slot): { number: number; attempt: AttemptView } | null {
   const attempts = view.calls[slot]?.attempts ?? {};
   const number = Math.max(0, ...Object.keys(attempts).map(Number));
@@ -341,11 +345,9 @@ function lastFailure(view: RunView, seat: string): FailureClass | null {
 
 export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
   const slots = [opinionSlot(seat.seat), reviewSlot(seat.seat)];
-  const current = view.calls[slots[1]!] ? slots[1]! : slots[0]!;
-  const last = lastAttempt(view, current);
+  const last = lastAttempt(view, currentSlot(view, seat.seat));
   const status = seatStatus(view, seat.seat);
   const cost = costOf(view, slots);
-  const latency = lastAttempt(view, slots[0]!)?.attempt.latencyMs ?? null;
   const support = view.scores?.confidence[seat.seat]?.support;
   const place = view.scores?.order.indexOf(seat.seat) ?? -1;
   return {
@@ -355,11 +357,10 @@ export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
     provider: seat.provider,
     role: seat.role,
     status,
-    progress: seatProgress(view, seat.seat),
-    currentStep: view.stage === 'draft' ? null : stepOf(view),
+    ...ownWork(view, seat.seat),
     costCents: cost.micros === null ? null : cost.micros / 10_000,
-    latencyMs: last?.attempt.latencyMs ?? latency,
-    confidence: support === undefined ? null : Math.round(support * 100),
+    latencyMs: latencyOf(view, slots),
+    confidence: support === undefined ? null : wholePercent(support),
     rank: place < 0 ? null : place + 1,
     attempt: last?.number ?? 0,
     simulated: seat.simulated,
@@ -368,10 +369,54 @@ export function describeSeat(view: RunView, seat: SeatView): SeatProgress {
   };
 }
 
-function repairsOf(view: RunView, slots: readonly Slot[]): string[] {
-  const found = slots.flatMap((slot) =>
-    Object.values(view.calls[slot]?.attempts ?? {}).flatMap(({ repaired }) => repaired),
+/** The call that a seat is at: its review once it has begun, before that its answer. */
+function currentSlot(view: RunView, seat: string): Slot {
+  return view.calls[reviewSlot(seat)] ? reviewSlot(seat) : answerSlot(view, seat);
+}
+
+/** What the run asks of one model: half is its answer, half its review; a refinement asks for a vote only. */
+function ownWork(view: RunView, seat: string): Pick<SeatProgress, 'progress' | 'currentStep'> {
+  if (isOut(view, seat) || isDone(view, seat)) return { progress: 100, currentStep: 'completed' };
+  const review = view.calls[reviewSlot(seat)];
+  const begin = view.refines === null ? 50 : 0;
+  if (review)
+    return {
+      progress: begin + Math.floor((99 - begin) * Math.min(1, review.streamed)),
+      currentStep: 'analyzing_responses',
+    };
+  const answer = answerCall(view, seat);
+  return answer
+    ? {
+        progress: answer.outcome ? begin : Math.floor((begin - 1) * Math.min(1, answer.streamed)),
+        currentStep: 'querying_models',
+      }
+    : { progress: 0, currentStep: null };
+}
+
+/** Collecting the claims and writing the recommendation is the work of other models. */
+function isDone(view: RunView, seat: string): boolean {
+  const { stage, scores, conclusion, calls } = view;
+  return (
+    Boolean(calls[reviewSlot(seat)]?.outcome) ||
+    finalFailure(view, reviewSlot(seat)) !== null ||
+    stage === 'scoring' ||
+    scores !== null ||
+    conclusion?.outcome === 'completed'
   );
+}
+
+function attemptsOf(view: RunView, slots: readonly Slot[]): AttemptView[] {
+  return slots.flatMap((slot) => Object.values(view.calls[slot]?.attempts ?? {}));
+}
+
+/** Milliseconds that all calls of the given slots took; null before any ended. */
+function latencyOf(view: RunView, slots: readonly Slot[]): number | null {
+  const known = attemptsOf(view, slots).flatMap(({ latencyMs }) => latencyMs ?? []);
+  return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0);
+}
+
+function repairsOf(view: RunView, slots: readonly Slot[]): string[] {
+  const found = attemptsOf(view, slots).flatMap(({ repaired }) => repaired);
   return [...new Set(found)].map((repair) => repairWords[repair]);
 }
 
@@ -382,41 +427,37 @@ export const repairWords: Readonly<Record<Repair, string>> = {
   quotes: 'A quote differed in its punctuation',
 };
 
-function seatStatus(view: RunView, seat: string): SeatStatus {
+export function seatStatus(view: RunView, seat: string): SeatStatus {
   if (view.excluded?.seat === seat) return 'excluded';
   if (isNotOffered(view, seat)) return 'not_called';
   const failure = finalFailure(view, answerSlot(view, seat));
   if (failure === 'refusal') return 'refused';
   if (failure === 'timeout') return 'timed_out';
   if (failure !== null) return 'failed';
-  if (isMissing(view, seat)) return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
+  if (isMissing(view, seat) || hasNotVotedAgain(view, seat))
+    return lastFailure(view, seat) === null ? 'timed_out' : 'failed';
   if (view.stage === 'closed' || view.stage === 'settling') {
     const answer = answerCall(view, seat);
     return !answer ? 'not_called' : answer.outcome ? 'completed' : 'failed';
   }
-  const review = view.calls[reviewSlot(seat)];
-  if (review?.outcome || view.stage === 'scoring' || view.stage === 'synthesis') return 'completed';
-  const slot = review ? reviewSlot(seat) : answerSlot(view, seat);
-  const last = lastAttempt(view, slot)?.attempt;
-  if (!last) return 'waiting';
+  if (isDone(view, seat)) return 'completed';
+  const last = lastAttempt(view, currentSlot(view, seat))?.attempt;
+  if (!last || last.status === 'succeeded') return 'waiting';
   return last.status === 'failed' && !last.final ? 'retrying' : 'processing';
 }
 
 function seatReason(view: RunView, seat: string, status: SeatStatus): string | null {
   if (status === 'excluded')
-    return `Left out of the vote: its answer tried to instruct its reviewers (${view.excluded?.flags ?? 0} flagged it)`;
-  if (isOut(view, seat)) return whyOut(view, seat);
+    return `Excluded from the vote: its answer tried to instruct the reviewers (flagged by ${view.excluded?.flags ?? 0})`;
+  if (isOut(view, seat) || hasNotVotedAgain(view, seat)) return whyOut(view, seat);
   if (status === 'not_called') return 'Was not asked';
-  if (status === 'failed') return 'Had not answered when the run ended';
+  if (status === 'failed') return "Hadn't answered when the run ended";
   if (status === 'retrying') {
-    const last = lastAttempt(
-      view,
-      view.calls[reviewSlot(seat)] ? reviewSlot(seat) : answerSlot(view, seat),
-    );
+    const last = lastAttempt(view, currentSlot(view, seat));
     return `${retryingWords(last?.number ?? 1)}: ${failureWords[last?.attempt.failure ?? 'unavailable']}`;
   }
-  const reviewFailure = finalFailure(view, reviewSlot(seat));
-  return reviewFailure === null ? null : `No review: ${failureWords[reviewFailure]}`;
+  const silent = finalFailure(view, reviewSlot(seat)) ?? whySilent(view, seat);
+  return silent === null ? null : `No review: ${failureWords[silent]}`;
 }
 
 function whyOut(view: RunView, seat: string): string {
@@ -432,18 +473,18 @@ export function retryingWords(attempts: number): string {
 }
 
 export const failureWords: Readonly<Record<MissingSeat['why'], string>> = {
-  rate_limited: 'The provider is limiting requests',
+  rate_limited: 'The provider is rate limiting us',
   timeout: 'No answer in time',
   conflict: 'The provider reported a conflict',
   unavailable: 'The provider is unavailable',
   connection: 'The provider could not be reached',
-  auth: 'The provider refused the key',
-  billing: 'The provider account has a billing problem',
-  unknown_model: 'The provider does not know this model',
-  bad_request: 'The provider did not accept the request',
+  auth: 'The provider rejected the API key',
+  billing: 'The provider account has a billing issue',
+  unknown_model: "The provider doesn't offer this model",
+  bad_request: 'The provider rejected the request',
   refusal: 'The model declined to answer this question',
   truncated: 'The answer was cut off',
-  malformed: 'The answer did not have the required form',
+  malformed: "The answer wasn't in the required format",
   silent: 'The provider stopped sending',
   aborted: 'The call was stopped',
   lost: 'The call was lost',
@@ -456,7 +497,7 @@ export function costOf(
   view: RunView,
   slots: readonly Slot[],
 ): { micros: number | null; atLeast: boolean } {
-  const attempts = slots.flatMap((slot) => Object.values(view.calls[slot]?.attempts ?? {}));
+  const attempts = attemptsOf(view, slots);
   const known = attempts.flatMap((one) => (one.costMicros === null ? [] : [one.costMicros]));
   return {
     micros: known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0),
@@ -477,14 +518,14 @@ function endReason(view: RunView): string | null {
     quorum: `${hasAnswer(view) ? 'Too few models' : 'No model'} gave an answer that could be used.`,
     reviews: 'Too few models reviewed the answers.',
     timeout: 'Optimization timeout: the run took longer than it may.',
-    not_seatable: 'The models of this strategy are not available.',
-    person: 'You cancelled this run.',
-    refused: 'This refinement was not started.',
+    not_seatable: "This strategy's models aren't available.",
+    person: 'You canceled this run.',
+    refused: 'This refinement never started.',
     drafts_failed:
       view.conclusion?.heading === 'best_single_answer'
         ? 'No recommendation passed its checks, so the best single answer is shown instead.'
         : 'No recommendation passed its checks.',
-    no_ledger: 'The claims of the answers could not be merged, so no recommendation was written.',
+    no_ledger: "The claims couldn't be merged, so no recommendation was written.",
   } as const;
   return words[reason];
 }
@@ -507,10 +548,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
     consensus_points: scores.consensus.map((id) => ({ claim_id: id, text: claimText(view, id) })),
     rejected_claims: rejectedIds(scores).map((id) => describeRejected(view, scores, id)),
     model_confidence_scores: Object.fromEntries(
-      Object.entries(scores.confidence).map(([seat, { support }]) => [
-        seat,
-        Math.round(support * 100),
-      ]),
+      Object.entries(scores.confidence).map(([seat, { support }]) => [seat, wholePercent(support)]),
     ),
     uncertainty_factors: scores.uncertainty
       // Runs of v0.1 carry it, and only an operator can do something about it.
@@ -534,8 +572,8 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
         value:
           scores.bias.positionSlope === null
             ? null
-            : `${signed(scores.bias.positionSlope)} points per place`,
-        note: 'Whether answers shown earlier were scored higher. An indicator: one run sees only 0.3 points per place or more.',
+            : `${signed(scores.bias.positionSlope)} points per position`,
+        note: 'Whether answers shown earlier scored higher. An indicator only: a single run can detect 0.3 points per position or more.',
       },
       {
         id: 'leniency',
@@ -544,13 +582,13 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
           scores.bias.leniencySpread === null
             ? null
             : `spread ${scores.bias.leniencySpread.toFixed(2)} points`,
-        note: 'How differently strict the reviewers are. The order is taken from their rankings, so it does not decide.',
+        note: "How much reviewers differ in strictness. The order comes from their rankings, so this doesn't affect it.",
       },
       {
         id: 'verbosity',
         name: 'Length',
         value: scores.bias.verbosityTau === null ? null : signed(scores.bias.verbosityTau),
-        note: 'How far longer answers ranked higher (τ). One run cannot separate length from quality.',
+        note: "How much longer answers ranked higher (τ). A single run can't separate length from quality.",
       },
     ],
   };
@@ -566,18 +604,18 @@ function agreementNote(scores: Scores): string | null {
   const cap = capOf(scores);
   if (score === null)
     return whyNull === 'no_ledger'
-      ? 'Not scored: no claim ledger'
+      ? "No score: the claims couldn't be collected"
       : 'No score: too few models answered';
   const notes = [
     ...(cap === 'contested'
-      ? [`Capped at ${score}: a third or more contest a decisive claim.`]
+      ? [`Capped at ${score}: a third or more of the models contest a decisive claim.`]
       : []),
     ...(scores.clearWinnerReason === 'copies' ? [copiesSentence] : []),
     ...(cap === 'copies' ? [`Capped at ${score}.`] : []),
   ];
   if (notes.length > 0) return notes.join(' ');
   return rank === null
-    ? 'The score leaves out how far the orders of the reviewers agree: they had too few answers in common.'
+    ? 'Reviewers shared too few answers to compare their rankings, so the score leaves that out.'
     : null;
 }
 
@@ -610,7 +648,7 @@ function describeArea(
   scores: Scores,
   area: Scores['disagreements'][number],
 ): Disagreement {
-  const text = area.about === 'decision' ? 'Which decision to take' : claimText(view, area.about);
+  const text = area.about === 'decision' ? 'Which decision to make' : claimText(view, area.about);
   return {
     about: area.about,
     text,
@@ -646,14 +684,37 @@ function otherVotes(
       option_id: option,
       text: optionText(view, option),
       seats: [...seats],
+      argument: argumentFor(view, scores, option, seats),
     }));
+}
+
+/** Of the best placed dissenter whose answer proposes the option; else of one who gave a reason. */
+function argumentFor(
+  view: RunView,
+  { order, minority }: Scores,
+  optionId: string,
+  seats: readonly string[],
+): { seat: string; text: string } | null {
+  const placed = order.filter((seat) => seats.includes(seat));
+  const proposers = view.ledger?.options[optionId]?.seats ?? [];
+  const seat =
+    (minority?.optionId === optionId ? minority.seat : undefined) ??
+    placed.find((one) => proposers.includes(one)) ??
+    placed.find((one) => decisionReason(view, one) !== null);
+  if (seat === undefined) return null;
+  const text = positionOf(view, { seat, optionId });
+  // The option alone is no argument.
+  return text === optionText(view, optionId) ? null : { seat, text };
 }
 
 /**
  * A dissenter's own answer where it proposes the option that it votes for; else its vote's reason. In a
  * refinement the reason comes first, because it is newer than the answer.
  */
-function positionOf(view: RunView, { seat, optionId }: NonNullable<Scores['minority']>): string {
+function positionOf(
+  view: RunView,
+  { seat, optionId }: Pick<NonNullable<Scores['minority']>, 'seat' | 'optionId'>,
+): string {
   const ownAnswer = opinionOf(view, seat)?.recommendation.one_line ?? erased;
   const reason = decisionReason(view, seat);
   if (reason !== null && isVotedAgain(view, seat, 'decision')) return reason;
@@ -669,11 +730,11 @@ function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): 
     case 'unsure_claim':
       return `${factor.count} models are unsure: ${claimText(view, factor.ref)}`;
     case 'flips':
-      return `${factor.count} models ${first === '' ? '' : `said${first} that they `}would change their advice if this were false: ${claimText(view, factor.ref)}`;
+      return `${factor.count} models ${first === '' ? '' : `said${first} that they `}would change their advice if this is wrong: ${claimText(view, factor.ref)}`;
     case 'assumption':
-      return `Assumed by ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `${counted(factor.count, 'model')} assumed${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'missing_info':
-      return `Missing for ${factor.count} models${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
+      return `${counted(factor.count, 'model')} needed to know${first}: ${view.ledger?.notes[factor.ref]?.text ?? erased}`;
     case 'process':
       return processWords[factor.ref] ?? factor.ref;
   }
@@ -682,9 +743,9 @@ function uncertaintyText(view: RunView, factor: Scores['uncertainty'][number]): 
 const processWords: Readonly<Record<string, string>> = {
   seats_missing: 'Not every model answered.',
   reviews_missing: 'Not every model reviewed the others.',
-  no_claim_ledger: 'The claims of the answers could not be merged.',
-  seat_excluded: 'One answer was left out of the vote.',
-  strongest_seat_missing: 'The strongest model of the panel is missing.',
+  no_claim_ledger: "The claims couldn't be merged.",
+  seat_excluded: 'One answer was excluded from the vote.',
+  strongest_seat_missing: "The panel's strongest model is missing.",
   votes_missing: 'Not every model voted again.',
 };
 

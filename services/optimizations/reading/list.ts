@@ -8,7 +8,7 @@ import type { OptimizationList } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import type { RunsQuery } from '#services/optimizations/contract/requests.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import { averageProgress, progressWithoutSeat, settlementOf, stageProgress } from './describe.ts';
+import { averageProgress, settlementOf, stageProgress } from './describe.ts';
 import { erased } from './texts.ts';
 import { outcomeOf } from './words/result.ts';
 
@@ -36,6 +36,8 @@ export async function listRuns(
       rows.map(async (row) => ({
         ...(await describeRow(dependencies.sealer, row)),
         refinements: row.refinements,
+        newest_outcome:
+          row.newest && outcomeOf(row.newest.heading, row.newest, row.newest.best_seat),
         running_refinement_id: row.open_refinement,
       })),
     ),
@@ -58,22 +60,26 @@ async function searchRuns(
   const found: RootRow[] = [];
   for (let at = 0; at < rows.length; at += openedAtOnce) {
     const some = rows.slice(at, at + openedAtOnce);
-    const texts = await Promise.all(
-      some.map(async ({ run_id, title, challenge }) => {
-        const stream = streamOf(run_id);
-        const all = await Promise.all([
-          readable(sealer, stream, 'title', title),
-          readable(sealer, stream, 'challenge', challenge),
-        ]);
-        return plain(all.join('\n'));
-      }),
-    );
+    const texts = await Promise.all(some.map(async (row) => searchable(sealer, row)));
     found.push(...some.filter((_, index) => words.every((word) => texts[index]?.includes(word))));
   }
   return found;
 }
 
 const openedAtOnce = 100;
+
+/** Title and question of a run in lower case; empty where they were erased or damaged. */
+export async function searchable(
+  sealer: ListDependencies['sealer'],
+  { run_id, title, challenge }: Pick<RunRow, 'run_id' | 'title' | 'challenge'>,
+): Promise<string> {
+  const stream = streamOf(run_id);
+  const all = await Promise.all([
+    readable(sealer, stream, 'title', title),
+    readable(sealer, stream, 'challenge', challenge),
+  ]);
+  return plain(all.join('\n'));
+}
 
 /** In lower case and one Unicode form. */
 function plain(text: string): string {
@@ -146,18 +152,12 @@ export function summaryOf(
 
 function progressOf(row: RunRow): number {
   const { stage, seats, missing_seats: missing, answered, root_id: root } = row;
-  // The whole table waits for one draft.
-  const done = stage === 'synthesis' && answered > 0 ? seats : answered;
+  // The whole table waits for one draft, and no other stage for a seat that dropped out.
+  const done = stage === 'synthesis' ? (answered > 0 ? seats : 0) : missing + answered;
   return averageProgress(
     stage,
     Array.from({ length: seats }, (_, index) =>
-      index < missing
-        ? progressWithoutSeat
-        : stageProgress(stage, {
-            isAnswered: index - missing < done,
-            streamed: 0,
-            isRefinement: root !== null,
-          }),
+      stageProgress(stage, { isAnswered: index < done, streamed: 0, isRefinement: root !== null }),
     ),
   );
 }

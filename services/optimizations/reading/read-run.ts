@@ -1,6 +1,7 @@
 import type { Queryable } from '#db/connect.ts';
 import type { StreamEvents } from '#db/streams.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
+import type { Catalogue } from '#services/models/catalogue.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent } from '#services/optimizations/run/events.ts';
@@ -39,8 +40,10 @@ export type ReadRun = (
 export function createReadRun(options: {
   readStream: (streamId: string) => Promise<StreamEvents>;
   sealer: Pick<Sealer, 'open'>;
+  /** Names the seats of runs that stored only the ids of their models. */
+  modelOf?: Catalogue['modelOf'];
 }): ReadRun {
-  const { readStream, sealer } = options;
+  const { readStream, sealer, modelOf = () => null } = options;
   const readRun: ReadRun = async (runId, choose = () => fieldsOfView) => {
     const { events } = await readStream(streamOf(runId));
     const previous = previousOf(events[0]);
@@ -60,9 +63,18 @@ export function createReadRun(options: {
         };
       }),
     );
-    return foldRun(runId, opened, base);
+    const run = foldRun(runId, opened, base);
+    return run && { ...run, view: { ...run.view, seats: named(run.view.seats, modelOf) } };
   };
   return readRun;
+}
+
+function named(seats: RunView['seats'], modelOf: Catalogue['modelOf']): RunView['seats'] {
+  return seats.map((seat) =>
+    seat.name === seat.model
+      ? { ...seat, name: modelOf(seat.model)?.displayName ?? seat.model }
+      : seat,
+  );
 }
 
 /** The run whose result a refinement starts from; null for any other run. */

@@ -7,7 +7,7 @@ import type { RunView } from './view.ts';
 
 /** What a run's claims, options and seats say, in the words that were sealed. */
 
-export const erased = 'Erased';
+export const erased = 'Deleted';
 
 export function claimText(view: RunView, id: string): string {
   return view.ledger?.claims[id]?.text ?? fallbackClaimText(view, id) ?? erased;

@@ -1,3 +1,4 @@
+import type { NewerAnswer } from '#services/optimizations/contract/refinement.ts';
 import type { StandIn } from '#services/sandbox/models/cases.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
@@ -5,6 +6,7 @@ import type {
   Ballot,
   CallOutcome,
   ChallengeType,
+  ClaimFixed,
   DraftChecks,
   LedgerTexts,
   MissingSeat,
@@ -59,7 +61,7 @@ export type CallView = {
 };
 
 export type ClaimView = {
-  importance: number;
+  importance: ClaimFixed['importance'];
   authors: readonly string[];
   flips: readonly string[];
   text: string | null;
@@ -145,6 +147,8 @@ export type RunView = {
   before: BeforeView | null;
   /** Of the root that this run is or belongs to; server only, as of the time of reading. */
   refinements: readonly OptimizationSummary[];
+  /** The newest completed refinement, where it is newer than this run; server only. */
+  newer: NewerAnswer | null;
   /** Null until the run has completed; server only. */
   refinable: Refinable | null;
 };
@@ -467,6 +471,7 @@ const emptyView: RunView = {
   refines: null,
   before: null,
   refinements: [],
+  newer: null,
   refinable: null,
 };
 

@@ -4,9 +4,14 @@ import { readChain } from '#projections/optimization-list.ts';
 import type { RunRow } from '#projections/optimization-list.ts';
 import type { Offer } from '#services/models/offer.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
+import type { NewerAnswer } from '#services/optimizations/contract/refinement.ts';
+import { describeResult } from '#services/optimizations/reading/describe-result.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { describeRow } from '#services/optimizations/reading/list.ts';
+import type { ReadRun } from '#services/optimizations/reading/read-run.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
+import { headingWords } from '#services/optimizations/reading/words/result.ts';
+import { takenUpSummary } from '#services/optimizations/reading/words/taken-up.ts';
 import type { CouncilModel } from '#services/optimizations/run/events.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { refinableOf } from './offer.ts';
@@ -17,6 +22,7 @@ export type FactsDependencies = {
   pool: Queryable;
   registry: Pick<ModelRegistry, 'offers'>;
   sealer: Pick<Sealer, 'open'>;
+  readRun: ReadRun;
 };
 
 /** The view with the run's refinements, and whether one more can be begun. */
@@ -28,13 +34,48 @@ export async function withRefinements(
   if (view.refines === null && statusOf(view) !== 'completed') return view;
   const found = await readRefinementFacts(dependencies, userId, view);
   if (found === null) return view;
+  const place = found.refinements.findIndex(({ run_id: id }) => id === view.id);
   return {
     ...view,
+    // The stored number counts those that never began, too.
+    refines: view.refines && place >= 0 ? { ...view.refines, number: place + 1 } : view.refines,
     refinements: await Promise.all(
-      found.refinements.map(async (row) => describeRow(dependencies.sealer, row)),
+      found.refinements.map(async (row, index) => ({
+        ...(await describeRow(dependencies.sealer, row)),
+        refinement_number: index + 1,
+      })),
     ),
+    newer: await newerAnswer(dependencies, view, found.refinements, place),
     refinable: statusOf(view) === 'completed' ? refinableOf(found.facts) : null,
   };
+}
+
+/** @param place of the run itself among the refinements; -1 for their root */
+async function newerAnswer(
+  { readRun }: Pick<FactsDependencies, 'readRun'>,
+  view: RunView,
+  refinements: readonly RunRow[],
+  place: number,
+): Promise<NewerAnswer | null> {
+  const newest = refinements.findLastIndex(({ status }) => status === 'completed');
+  const row = refinements[newest];
+  if (row === undefined || newest <= place) return null;
+  const newer = await readRun(row.run_id);
+  const [result, own] = [newer && describeResult(newer.view), describeResult(view)];
+  return result === null
+    ? null
+    : {
+        id: row.run_id,
+        number: newest + 1,
+        outcome: headingWords(result),
+        decision: result.decision,
+        changed: newer === null ? null : takenUpSummary(newer.view),
+        same_option:
+          own?.heading === result.heading &&
+          own.option_id === result.option_id &&
+          own.tie_break === result.tie_break,
+        ended_at: newer?.view.endedAt ?? null,
+      };
 }
 
 /** Null for a run that does not exist. */

@@ -165,7 +165,7 @@ function cancel(state: Known): OptimizationEvent[] {
     case 'synthesis':
       throw new Problem(
         'finishing',
-        'The recommendation is being written; the run can no longer be cancelled.',
+        "The recommendation is being written, so the run can't be canceled anymore.",
       );
     case 'settling':
     case 'closed':

@@ -26,21 +26,21 @@ export function disputeTakenEmail(dispute: DisputeNotice, figures: TakenCredits)
   return {
     subject: `Your payment of ${amount} is disputed`,
     paragraphs: [
-      `Your bank has taken back ${amount} of your payment for ${packageName} at ${productName}, because the payment was disputed.`,
+      `Your bank took back ${amount} of your payment for ${packageName} on ${productName} because the payment was disputed.`,
       ...taken(figures),
       ...(owed === 0
         ? []
         : [
-            `${counted(owed)} of it ${wasOrWere(owed)} used already, so your account owes ${them(owed)}. No optimization can start until the debt is settled. The next credits that you receive settle it first, such as those of a purchase.`,
+            `You had already used ${counted(owed)} from this payment, so you owe ${them(owed)}. You can't start an optimization until ${owed === 1 ? "it's" : "they're"} settled. The next credits you buy or receive settle ${them(owed)} first.`,
           ]),
       ...held(figures),
-      'Was it a mistake? Ask your bank to withdraw the dispute. If it is withdrawn or decided for us, the credits come back, what is owed because of it is cancelled, and we tell you.',
+      "Was this a mistake? Ask your bank to withdraw the dispute. If it's withdrawn or decided in our favor, we return the credits, clear what you owe because of it, and let you know.",
       ...testPayments(dispute),
     ],
     action:
       owed === 0
         ? { label: 'See your credits', url: `${dispute.publicUrl}/credits` }
-        : { label: 'Settle what is owed', url: `${dispute.publicUrl}/credits/purchase` },
+        : { label: 'Settle what you owe', url: `${dispute.publicUrl}/credits/purchase` },
   };
 }
 
@@ -48,12 +48,12 @@ export function disputeTakenEmail(dispute: DisputeNotice, figures: TakenCredits)
 export function inquiryEmail(dispute: DisputeNotice, figures: TakenCredits): EmailContent {
   const { amount, packageName, productName } = dispute;
   return {
-    subject: `Your bank asks about your payment of ${amount}`,
+    subject: `Your bank is asking about your payment of ${amount}`,
     paragraphs: [
-      `Your bank asks about ${amount} of your payment for ${packageName} at ${productName}. No money was taken back so far.`,
+      `Your bank is asking about ${amount} of your payment for ${packageName} on ${productName}. No money has been taken back so far.`,
       ...taken(figures),
       ...held(figures),
-      'If you know the payment, tell your bank so. When the inquiry is closed, the credits come back, and we tell you.',
+      "If you recognize the payment, tell your bank. When the inquiry closes, we'll return the credits and let you know.",
       ...testPayments(dispute),
     ],
     action: { label: 'See your credits', url: `${dispute.publicUrl}/credits` },
@@ -74,18 +74,16 @@ export function disputeOverEmail(dispute: DisputeNotice, figures: ReturnedCredit
   const { amount, packageName, productName } = dispute;
   const { back, cancelled, stillOwed } = figures;
   return {
-    subject: `The dispute about your payment of ${amount} is over`,
+    subject: `The dispute about your payment of ${amount} is closed`,
     paragraphs: [
-      `Your payment for ${packageName} at ${productName} is not in question any more.`,
-      ...(back === 0 ? [] : [`${counted(back)} ${isOrAre(back)} back in your account.`]),
+      `Your payment for ${packageName} on ${productName} is no longer in question.`,
+      ...(back === 0 ? [] : [`${counted(back)} ${isOrAre(back)} back in your balance.`]),
       ...(cancelled === 0
         ? []
-        : [
-            `The ${counted(cancelled)} that your account owed because of it ${isOrAre(cancelled)} not owed any more.`,
-          ]),
+        : [`You no longer owe the ${counted(cancelled)} this dispute caused.`]),
       stillOwed === 0
-        ? 'You can start optimizations again.'
-        : `Your account still owes ${counted(stillOwed)} for another reason. No optimization can start until the next credits that you receive have settled ${them(stillOwed)}.`,
+        ? 'You can start optimizations as usual.'
+        : `You still owe ${counted(stillOwed)} for another reason. The next credits you buy or receive settle ${them(stillOwed)}. Until then, you can't start an optimization.`,
       ...testPayments(dispute),
     ],
     action: { label: 'See your credits', url: `${dispute.publicUrl}/credits` },
@@ -102,7 +100,7 @@ function held({ held: credits }: TakenCredits): string[] {
   return credits === 0
     ? []
     : [
-        `Up to ${counted(credits)} more ${isOrAre(credits)} held by a running optimization, and ${credits === 1 ? 'follows' : 'follow'} when it has ended.`,
+        `Up to ${counted(credits, 'more ')} ${isOrAre(credits)} on hold for a running optimization. When it ends, we'll take back what it returns.`,
       ];
 }
 

@@ -14,8 +14,8 @@ export function creditsFrozenEmail({
   return {
     subject: 'Your credits are frozen',
     paragraphs: [
-      'We refunded a payment of yours, and then your bank took it back as well. Until that is settled your credits cannot be spent, nor any that you buy. Please write to us.',
-      ...(contactEmail === null ? [] : [`Our address is ${contactEmail}.`]),
+      "We refunded one of your payments, and then your bank took back the same payment. Until this is settled, you can't spend your credits or any you buy. Please contact us.",
+      ...(contactEmail === null ? [] : [`Our email address is ${contactEmail}.`]),
       ...testPayments({ movesMoney }),
     ],
     action: { label: 'See your credits', url: `${publicUrl}/credits` },

@@ -17,12 +17,12 @@ export function lowBalanceEmail({ available, productName, publicUrl }: LowBalanc
   return {
     subject: available === 0 ? 'You have no credits left' : `You have ${inCredits(available)} left`,
     paragraphs: [
-      `Your ${productName} account has ${available === 0 ? 'no credits' : inCredits(available)} left. What a run costs is shown before it starts.`,
-      'Credits that you buy never expire.',
+      `Your ${productName} account has ${available === 0 ? 'no credits' : inCredits(available)} left. You always see a run's price before it starts.`,
+      'Credits you buy never expire.',
     ],
     action: { label: 'Buy More Credits', url: `${publicUrl}/credits/purchase` },
     closing: [
-      `You get this mail when your credits fall below ${paymentLimits.lowBalance}, at most once a week. You can switch it off under Mails in your Account Settings: ${publicUrl}/profile`,
+      `We send this when you have fewer than ${paymentLimits.lowBalance} credits, at most once a week. Turn it off under Emails and notifications in your Account Settings: ${publicUrl}/profile`,
     ],
   };
 }

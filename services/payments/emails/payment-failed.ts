@@ -16,10 +16,10 @@ export type FailedPayment = {
 export function paymentFailedEmail(payment: FailedPayment): EmailContent {
   const { packageName, amountMinor, currency, productName, publicUrl, movesMoney } = payment;
   return {
-    subject: 'Your payment did not go through',
+    subject: "Your payment didn't go through",
     paragraphs: [
-      `Your bank did not confirm the payment of ${moneyText(amountMinor, currency)} for ${packageName} at ${productName}. Nothing was charged, and no credits were added.`,
-      'You can buy the package again, with the same or another way to pay.',
+      `Your bank didn't confirm your ${moneyText(amountMinor, currency)} payment for ${packageName} on ${productName}. You weren't charged, and no credits were added.`,
+      'You can try again with the same payment method or a different one.',
       ...testPayments({ movesMoney }),
     ],
     action: { label: 'Buy credits', url: `${publicUrl}/credits/purchase` },

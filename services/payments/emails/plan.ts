@@ -18,16 +18,16 @@ export type FailedPlanPayment = {
 export function planPaymentFailedEmail(payment: FailedPlanPayment): EmailContent {
   const { packageName, amountMinor, currency, keptUntil, productName, publicUrl } = payment;
   return {
-    subject: 'The payment of your plan did not go through',
+    subject: "Your plan payment didn't go through",
     paragraphs: [
-      `The payment of ${moneyText(amountMinor, currency)} for your plan ${packageName} at ${productName} did not go through. No credits were added for the new month. Credits that you have stay.`,
+      `Your ${moneyText(amountMinor, currency)} payment for the ${packageName} plan on ${productName} didn't go through, so no credits were added for the new month. You keep the credits you have.`,
       keptUntil === null
-        ? 'Your plan’s benefits have ended. They come back when the payment goes through.'
-        : `Your plan’s benefits stay until ${dayOf(keptUntil)} (UTC), so there is time to put it right. Check your card on the page of your plan; the payment is then tried again.`,
+        ? "Your plan's benefits have ended. They return once the payment goes through."
+        : `Your plan's benefits stay until ${dayOf(keptUntil)} (UTC), so there's time to fix it. Update your card on your plan page and the payment will be tried again.`,
       ...testPayments(payment),
     ],
     action: { label: 'Open my plan', url: `${publicUrl}/credits/plan` },
-    closing: ['If you do not want the plan any more, you can cancel it on the same page.'],
+    closing: ['If you no longer want the plan, you can cancel it on the same page.'],
   };
 }
 
@@ -53,31 +53,31 @@ export function planMovedEmail(moved: MovedPlan): EmailContent {
   const price = moneyText(amountMinor, currency);
   const renews =
     until === null
-      ? `It is ${name} for ${price} a month, plus tax where it applies.`
-      : `It renews on ${dayOf(until)} (UTC) as ${name} for ${price}, plus tax where it applies.`;
+      ? `It is ${name}, at ${price} a month plus tax where it applies.`
+      : `It renews on ${dayOf(until)} (UTC) as ${name}, at ${price} a month plus tax where it applies.`;
   const words = {
     'plan.changed': {
-      subject: `Your plan will be ${name}`,
-      paragraphs: [`You have changed your plan at ${productName}. ${renews}`],
+      subject: `Your plan is changing to ${name}`,
+      paragraphs: [`You changed your plan on ${productName}. ${renews}`],
     },
     'plan.cancelled': {
-      subject: 'Your plan is cancelled',
+      subject: 'Your plan is canceled',
       paragraphs: [
         until === null
-          ? `You have cancelled your plan ${packageName} at ${productName}. It has ended, and nothing more is charged.`
-          : `You have cancelled your plan ${packageName} at ${productName}. It stays until ${dayOf(until)} (UTC) and does not renew: nothing more is charged.`,
-        'Credits that you have stay.',
+          ? `You canceled your ${packageName} plan on ${productName}. It has ended, and you won't be charged again.`
+          : `You canceled your ${packageName} plan on ${productName}. It lasts until ${dayOf(until)} (UTC) and won't renew. You won't be charged again.`,
+        'You keep the credits you have.',
       ],
     },
     'plan.resumed': {
       subject: 'Your plan continues',
-      paragraphs: [`Your plan at ${productName} is not cancelled any more. ${renews}`],
+      paragraphs: [`Your plan on ${productName} is no longer set to end. ${renews}`],
     },
   }[action];
   return {
     subject: words.subject,
     paragraphs: [...words.paragraphs, ...testPayments(moved)],
     action: { label: 'Open my plan', url: `${moved.publicUrl}/credits/plan` },
-    closing: ['You can change or cancel your plan at any time on that page.'],
+    closing: ['You can change or cancel your plan anytime on your plan page.'],
   };
 }

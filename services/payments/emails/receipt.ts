@@ -33,7 +33,7 @@ export function receiptEmail(receipt: Receipt): EmailContent {
   return {
     subject: `Your receipt: ${packageName}, ${inCredits(credits)}`,
     paragraphs: [
-      `Thank you. ${inCredits(credits)} of ${packageName} were added to your ${productName} account${isPlan ? ', as every month of your plan' : ''}.`,
+      `Thank you. We added ${inCredits(credits)} from ${packageName} to your ${productName} account${isPlan ? ', as we do every month of your plan' : ''}.`,
       amountSentence(receipt),
       balanceSentence(receipt),
       ...renewalSentences(receipt),
@@ -41,17 +41,15 @@ export function receiptEmail(receipt: Receipt): EmailContent {
     ],
     action: { label: 'See your credits', url: `${publicUrl}/credits` },
     closing: [
-      ...(receipt.receiptUrl === null
-        ? []
-        : [`The receipt of the payment provider: ${receipt.receiptUrl}`]),
-      `Purchase ${receipt.purchaseId}. Credits that you have not used can be given back within 30 days, on the page of your credits.`,
+      ...(receipt.receiptUrl === null ? [] : [`Payment provider's receipt: ${receipt.receiptUrl}`]),
+      `Purchase ${receipt.purchaseId}. You can refund unused credits within 30 days on your credits page.`,
     ],
   };
 }
 
 function amountSentence({ paidMinor, taxMinor, currency, paidAt }: Receipt): string {
   const tax =
-    taxMinor === 0 ? 'No tax was added.' : `Of it, ${moneyText(taxMinor, currency)} is tax.`;
+    taxMinor === 0 ? 'No tax was added.' : `That includes ${moneyText(taxMinor, currency)} tax.`;
   return `Paid on ${dayOf(paidAt)} (UTC): ${moneyText(paidMinor, currency)}. ${tax}`;
 }
 
@@ -59,13 +57,13 @@ function renewalSentences({ renewal, currency, publicUrl }: Receipt): string[] {
   if (renewal === null) return [];
   const price = moneyText(renewal.amountMinor, currency);
   return [
-    `Your plan renews on ${dayOf(renewal.at)} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. You can cancel at any time on the page of your plan: ${publicUrl}/credits/plan`,
+    `Your plan renews on ${dayOf(renewal.at)} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. Cancel anytime on your plan page: ${publicUrl}/credits/plan`,
   ];
 }
 
 function balanceSentence({ available, debt, frozen }: Receipt): string {
   const balance = frozen
-    ? `You now have ${inCredits(available)}, which cannot be spent while your account is frozen.`
+    ? `You now have ${inCredits(available)}, which you can't spend while your account is frozen.`
     : `You now have ${inCredits(available)} available.`;
-  return debt === 0 ? balance : `${balance} Still owed: ${inCredits(debt)}.`;
+  return debt === 0 ? balance : `${balance} You still owe ${inCredits(debt)}.`;
 }

@@ -19,9 +19,9 @@ export function refundAskedEmail(refund: RefundNotice, head: EmailHead): EmailCo
     subject: `Your refund of ${refund.amount} is on its way`,
     paragraphs: [
       ...ours(refund),
-      `We are paying back ${refund.amount} for ${counted(refund.credits, 'unused ')} of ${refund.packageName}.`,
+      `We're refunding ${refund.amount} for ${counted(refund.credits, 'unused ')} from ${refund.packageName}.`,
       arrival,
-      'If the bank turns it down, the credits come back to your account and we tell you.',
+      "If the bank declines it, we'll return the credits to your balance and let you know.",
       ...testPayments(refund),
     ],
     action: purchases(head),
@@ -30,10 +30,10 @@ export function refundAskedEmail(refund: RefundNotice, head: EmailHead): EmailCo
 
 export function refundDoneEmail(refund: RefundNotice, head: EmailHead): EmailContent {
   return {
-    subject: `We have refunded ${refund.amount}`,
+    subject: `We refunded ${refund.amount}`,
     paragraphs: [
       ...ours(refund),
-      `We have paid back ${refund.amount} for ${counted(refund.credits, 'unused ')} of ${refund.packageName}.`,
+      `We've refunded ${refund.amount} for ${counted(refund.credits, 'unused ')} from ${refund.packageName}.`,
       arrival,
       ...testPayments(refund),
     ],
@@ -51,12 +51,12 @@ export function refundFailedEmail(
 ): EmailContent {
   const { amount, credits, packageName, back } = refund;
   return {
-    subject: `Your refund of ${amount} did not go through`,
+    subject: `Your refund of ${amount} didn't go through`,
     paragraphs: [
-      `We could not pay back ${amount} for ${counted(credits)} of ${packageName}: the bank turned it down.`,
+      `We couldn't refund ${amount} for ${counted(credits)} from ${packageName}. The bank declined it.`,
       back === null
-        ? `The ${credits === 1 ? 'credit' : 'credits'} cannot be used, because the payment itself was taken back or is disputed.`
-        : `${counted(back.credits)} ${isOrAre(back.credits)} back in your account${back.credits < credits ? '; the others went with what the bank has paid back' : ''}. You can use ${back.credits === 1 ? 'it' : 'them'}, or ask for the refund again until ${back.until} (UTC).`,
+        ? `You can't use ${credits === 1 ? 'this credit' : 'these credits'}, because the payment itself was taken back or is disputed.`
+        : `${counted(back.credits)} ${isOrAre(back.credits)} back in your balance.${back.credits < credits ? ' Your bank has already paid back the rest.' : ''} You can use ${back.credits === 1 ? 'it' : 'them'}, or ask for the refund again until ${back.until} (UTC).`,
       ...testPayments(refund),
     ],
     action: purchases(head),
@@ -69,27 +69,26 @@ export function accountRefundsEmail(
   { movesMoney }: Pick<RefundNotice, 'movesMoney'>,
 ): EmailContent {
   return {
-    subject: 'What we pay back as your account is deleted',
+    subject: 'Refunds for your deleted account',
     paragraphs: [
-      'We are paying back what you bought and have not used:',
+      "We're refunding your unused credits:",
       ...refunds.map(
         (refund) =>
-          `${refund.amount} for ${counted(refund.credits, 'unused ')} of ${refund.packageName}.`,
+          `${refund.amount} for ${counted(refund.credits, 'unused ')} from ${refund.packageName}.`,
       ),
       arrival,
-      'If the bank turns a payment down, we try again for some days by ourselves. Should the money not arrive, write to the operator.',
+      "If the bank declines a refund, we'll keep trying for a few days. If the money doesn't arrive, contact the operator.",
       ...testPayments({ movesMoney }),
     ],
-    closing: ['This is the last mail about the account.'],
+    closing: ['This is the last email about your account.'],
   };
 }
 
-const arrival = 'It goes to where you paid from. Banks usually take 5 to 10 days to show it.';
+const arrival =
+  'The money goes to your original payment method. Banks usually take 5 to 10 days to show it.';
 
 function ours({ isOurs }: RefundNotice): string[] {
-  return isOurs
-    ? ['We have refunded this on our own account: you did not have to ask for it.']
-    : [];
+  return isOurs ? ["We made this refund ourselves. You didn't need to ask."] : [];
 }
 
 function purchases({ publicUrl }: EmailHead): { label: string; url: string } {

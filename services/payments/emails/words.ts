@@ -22,5 +22,5 @@ export function dayOf(time: Date): string {
 export function testPayments({ movesMoney }: { movesMoney: boolean }): string[] {
   return movesMoney
     ? []
-    : ['This installation runs with test payments: no money moved, and no card was charged.'];
+    : ['This server uses test payments. No money moved, and no card was charged.'];
 }

@@ -3,7 +3,7 @@ import { originsOf } from '#services/platform/http/cors.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
-import type { Tier } from '#services/identity/contract.ts';
+import type { Tier } from '#services/identity/contract/session.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import type { paymentEndpoints, Plan, PlanRequest } from '#services/payments/contract.ts';
@@ -130,7 +130,7 @@ async function changePlan(
   request: PlanRequest,
 ): Promise<void> {
   const plan = shownPlan(await readPlans(dependencies.pool, userId));
-  if (plan === null || !isLive(plan)) throw new Problem('no-plan', 'You have no plan.');
+  if (plan === null || !isLive(plan)) throw new Problem('no-plan', "You don't have a plan.");
   switch (request.action) {
     case 'change':
       return changePackage(dependencies, plan, request.package_id);
@@ -150,12 +150,12 @@ async function changePackage(
   if (isPastDue(plan))
     throw new Problem(
       'plan-past-due',
-      'The last payment of your plan did not go through. Check your card first; then the plan can be changed.',
+      "Your last plan payment didn't go through. Update your card first, then change your plan.",
     );
   if (plan.cancel_at_period_end)
     throw new Problem(
       'plan-cancelling',
-      'Your plan is cancelled and will not renew. Resume it first; then it can be changed.',
+      "Your plan is canceled and won't renew. Resume it first, then change it.",
     );
   if (plan.next_package_id === wanted.id) return;
   await update(dependencies, plan, 'plan.changed', async ({ provider }) =>
@@ -240,6 +240,6 @@ async function requireCustomer(
   if ((await knownCustomer(dependencies, userId)) === null)
     throw new Problem(
       'nothing-bought',
-      'You have bought nothing yet, so there are no cards or invoices to show.',
+      "You haven't bought anything yet, so there are no cards or invoices to show.",
     );
 }

@@ -1,4 +1,4 @@
-import type { Tier } from '#services/identity/contract.ts';
+import type { Tier } from '#services/identity/contract/session.ts';
 import { packageOf } from '#services/payments/catalogue.ts';
 import { paymentLimits, tiers } from '#services/payments/contract.ts';
 import type { PlanRow } from './rows.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { inTransaction } from '#db/transaction.ts';
-import type { Tier } from '#services/identity/contract.ts';
+import type { Tier } from '#services/identity/contract/session.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { readPlans } from './rows.ts';
 import type { PlanRow } from './rows.ts';

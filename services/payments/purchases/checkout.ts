@@ -46,7 +46,8 @@ export async function beginCheckout(
   const row = isPlan
     ? await beginPlan(dependencies, purchase)
     : await insertPurchase(dependencies.pool, purchase);
-  if (row === null) throw planExists('Another checkout of a plan has just begun.');
+  if (row === null)
+    throw planExists('You just started another plan checkout. Finish that one, or wait a moment.');
   await endOldest(dependencies, userId);
   requireUnderWay(dependencies, row);
   const view = await openCheckout(dependencies, row);
@@ -123,7 +124,7 @@ function requireUnderWay(dependencies: PaymentDependencies, row: PurchaseRow): v
 export function requirePackage(id: string, kind?: Package['kind']): Package {
   const bought = packageOf(id);
   if (bought !== null && (kind === undefined || bought.kind === kind)) return bought;
-  const message = bought === null ? 'There is no such package.' : otherKind[bought.kind];
+  const message = bought === null ? "We don't offer this package." : otherKind[bought.kind];
   throw new Problem('unknown-package', message, {
     errors: [{ field: 'package_id', message }],
   });
@@ -131,7 +132,7 @@ export function requirePackage(id: string, kind?: Package['kind']): Package {
 
 /** By what the package is, where one of the other kind is wanted. */
 const otherKind: Readonly<Record<Package['kind'], string>> = {
-  monthly: 'This package is a plan: it is bought through a checkout session.',
+  monthly: 'This package is a plan. Buy it through a checkout session.',
   one_time: 'This package is not a plan: it is bought once, through a checkout session.',
 };
 
@@ -164,7 +165,7 @@ async function requireNoPlan(
   exceptId: string,
 ): Promise<void> {
   if (await hasPlan(pool, userId, exceptId))
-    throw planExists('You have a plan already. Change it on the page of your plan instead.');
+    throw planExists('You already have a plan. Change it on your plan page instead.');
 }
 
 function planExists(message: string): Problem {
@@ -172,7 +173,7 @@ function planExists(message: string): Problem {
 }
 
 function checkoutEnded(): Problem {
-  return new Problem('checkout-ended', 'This checkout has ended. Please begin a new one.');
+  return new Problem('checkout-ended', 'This checkout has closed. Please start a new one.');
 }
 
 // --- ending what was begun before ---

@@ -18,7 +18,7 @@ export async function bookPaidOtherwise(
   if (!owed)
     throw new Problem(
       'refund-not-possible',
-      'Nothing of this purchase is owed to an erased user, or a refund is on its way.',
+      'This purchase owes nothing to an erased user, or its refund is already on its way.',
     );
   const { lot, credits, amountMinor } = owed;
   const ref = `paid:${purchaseId}`;

@@ -70,7 +70,7 @@ export async function askForRefund(
 function notPaid(): Problem {
   return new Problem(
     'refund-not-possible',
-    'This purchase has not been paid, so there is nothing to refund.',
+    "This purchase hasn't been paid, so there's nothing to refund.",
     { members: { reason: 'not_paid' } },
   );
 }
@@ -80,8 +80,8 @@ function planChanged(ends: boolean): Problem {
   return new Problem(
     'refund-changed',
     ends
-      ? 'By now this refund would end your plan. Look at it and ask again.'
-      : 'By now this refund would not end your plan. Look at it and ask again.',
+      ? 'This refund would now end your plan. Review it and ask again.'
+      : 'This refund would no longer end your plan. Review it and ask again.',
     { members: { ends_plan: ends } },
   );
 }

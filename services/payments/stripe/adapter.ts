@@ -548,10 +548,10 @@ async function readWebhookEvent(
 
 /** The same for a forged and an old one: a reply that says more would help to forge. */
 function badSignature(): Problem {
-  return new Problem('bad-signature', 'The signature of this webhook event is not valid.');
+  return new Problem('bad-signature', "The webhook signature isn't valid.");
 }
 
 /** Signed, and still nothing that the provider would send. */
 function badWebhookEvent(): Problem {
-  return new Problem('bad-webhook-event', 'This request is signed, but it is no webhook event.');
+  return new Problem('bad-webhook-event', "The request is signed but isn't a webhook event.");
 }

@@ -74,7 +74,7 @@ function translated(what: string, error: unknown): unknown {
   // A connection that failed, a time-out, too many calls, its own faults, and answers that are no JSON.
   const away = new Problem(
     'payment-provider',
-    'The payment provider does not answer right now. Try again in a moment.',
+    "The payment provider isn't responding. Please try again in a moment.",
     { retryAfterSeconds: waitOf(error) },
   );
   away.cause = new Error(`${what}: ${error.type} ${error.statusCode ?? ''}${requestOf(error)}`);

@@ -46,5 +46,5 @@ export function refuseCrossSite(context: HttpContext): void {
 }
 
 function crossSite(): Problem {
-  return new Problem('cross-site', 'This call is answered to our own pages only.');
+  return new Problem('cross-site', 'This call only accepts requests from our own pages.');
 }

@@ -4,6 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ProblemReply } from '#services/platform/contract.ts';
+import { logWords } from './log-words.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { titles } from '#services/platform/problems.ts';
@@ -97,7 +98,7 @@ const noFields = v.strictObject({});
 export function refuseLongAddresses(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     if (context.req.url.length > requestLimits.addressLength)
-      throw new Problem('address-too-long', 'The address of the request is too long.');
+      throw new Problem('address-too-long', 'The request URL is too long.');
     await next();
   };
 }
@@ -116,7 +117,7 @@ export function parseInput<Schema extends v.GenericSchema>(
   const first = errors[0];
   throw new Problem(
     'validation',
-    first === undefined ? 'The request is not valid.' : first.message,
+    first === undefined ? "The request isn't valid." : first.message,
     { errors },
   );
 }
@@ -127,8 +128,15 @@ function withEveryKey(schema: v.GenericSchema, input: unknown): unknown {
   // A list has no fields, and would pass for an object of which every field is optional.
   if (Array.isArray(input)) return null;
   if (typeof input !== 'object' || input === null) return input;
-  const keys = Object.keys(schema.entries as object);
-  return { ...Object.fromEntries(keys.map((key) => [key, undefined])), ...input };
+  const given = input as Record<string, unknown>;
+  // `false`, because a field may be null.
+  const entries = Object.entries(schema.entries as Record<string, v.GenericSchema>).map(
+    ([key, entry]) => {
+      const inner = 'wrapped' in entry ? (entry.wrapped as v.GenericSchema) : entry;
+      return [key, 'entries' in inner && Array.isArray(given[key]) ? false : given[key]];
+    },
+  );
+  return { ...given, ...Object.fromEntries(entries) };
 }
 
 /** The name of an unknown key is input, too, and is not repeated. */
@@ -138,9 +146,10 @@ function fieldOf(issue: v.BaseIssue<unknown>): string {
 
 /** Our schemas have their own sentences; the library's would repeat the input. */
 function sentenceOf(issue: v.BaseIssue<unknown>): string {
-  if (issue.type === 'strict_object')
-    return issue.expected === 'never' ? 'This field is not known.' : 'This field is required.';
-  return issue.message.startsWith('Invalid ') ? 'This field is not valid.' : issue.message;
+  if (issue.type === 'strict_object' && issue.expected === 'never') return 'Unknown field.';
+  if (issue.type === 'strict_object' && issue.expected !== 'Object')
+    return 'This field is required.';
+  return issue.message.startsWith('Invalid ') ? "This field isn't valid." : issue.message;
 }
 
 /**
@@ -151,7 +160,7 @@ export async function readBytes(
   context: HttpContext,
   maxBytes: number,
   tooLarge: () => Problem = () =>
-    new Problem('too-large', `The request may have at most ${maxBytes / 1000} kB.`),
+    new Problem('too-large', `Requests can be up to ${maxBytes / 1000} kB.`),
 ): Promise<Buffer> {
   if (Number(context.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
   const { body } = context.req.raw;
@@ -170,7 +179,7 @@ export async function readBytes(
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The caller has disconnected, which is not an internal error.
-    throw new Problem('aborted', 'The request ended before its body did.');
+    throw new Problem('aborted', 'The request was cut off before its body was complete.');
   }
   return Buffer.concat(chunks);
 }
@@ -179,7 +188,7 @@ function decoded(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new Problem('validation', 'The body is not valid UTF-8.');
+    throw new Problem('validation', "The request body isn't valid UTF-8.");
   }
 }
 
@@ -187,12 +196,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(text: string): unknown {
   if (depthOf(text) > requestLimits.jsonDepth)
-    throw new Problem('validation', 'The body is nested too deeply.');
+    throw new Problem('validation', 'The request body is nested too deeply.');
   try {
     return JSON.parse(text, (_key, value: unknown) => storable(value));
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem('validation', 'The body is not valid JSON.');
+    throw new Problem('validation', "The request body isn't valid JSON.");
   }
 }
 
@@ -211,7 +220,7 @@ function depthOf(text: string): number {
 function storable(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.includes('\0'))
-    throw new Problem('validation', 'A text may not hold the character NUL.');
+    throw new Problem('validation', "Text can't contain the NUL character.");
   return value.toWellFormed();
 }
 
@@ -241,7 +250,7 @@ export function answerJson(
 export function answerError(error: unknown, context: HttpContext): Response {
   const problem = problemOf(error);
   if (problem.status >= 500)
-    context.get('log').error({ err: error, code: problem.code }, 'A request failed');
+    context.get('log').error({ err: error, code: problem.code }, logWords(error, context.req));
   return answerProblem(problem, context);
 }
 
@@ -267,9 +276,9 @@ export function answerProblem(problem: Problem, context: HttpContext): Response 
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem('internal', 'Something went wrong on our side. Nothing was charged.');
+  return new Problem('internal', 'Something went wrong on our side. Please try again in a moment.');
 }
 
-export function notFound(message: string = 'There is nothing here.'): Problem {
+export function notFound(message: string = "There's nothing at this address."): Problem {
   return new Problem('not-found', message);
 }

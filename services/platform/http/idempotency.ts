@@ -66,7 +66,10 @@ export async function answerOnce<Data>(
     return answerData(context, await work(attempt), status);
   }
   if (!/^[\x21-\x7e]{1,128}$/.test(key))
-    throw new Problem('validation', 'Idempotency-Key: 1 to 128 visible ASCII characters.');
+    throw new Problem(
+      'validation',
+      'The Idempotency-Key must be 1 to 128 visible ASCII characters.',
+    );
   const place = [owner, route, key] as const;
   const commandId = uuidV5(...place);
   const fingerprint = fingerprintOf(key, body);
@@ -204,7 +207,7 @@ async function claimKey(
   if (found.fingerprint !== fingerprint)
     throw new Problem(
       'idempotency-mismatch',
-      'This Idempotency-Key was used before with another request.',
+      'This Idempotency-Key was already used for a different request.',
     );
   if (found.status === null) throw inProgress();
   return {
@@ -225,7 +228,7 @@ async function removeExpired(pool: pg.Pool): Promise<void> {
 }
 
 function inProgress(): Problem {
-  return new Problem('in-progress', 'The first request with this key is still running.', {
+  return new Problem('in-progress', 'The first request with this key is still in progress.', {
     retryAfterSeconds: 1,
   });
 }

@@ -47,7 +47,14 @@ export type Call<List extends EndpointList, Name extends keyof List & EndpointNa
   Parsed<'query', List[Name]> &
   Parsed<'body', List[Name]>;
 
-type Callers = { everyone: unknown; cookie: unknown; person: Person; service: Service };
+type Callers = {
+  everyone: unknown;
+  visitor: Visitor;
+  cookie: unknown;
+  person: Person;
+  service: Service;
+};
+type Visitor = { userId: string | null };
 type Person = NonNullable<Awaited<ReturnType<Authenticate>>>;
 type Service = { serviceId: string };
 
@@ -108,7 +115,7 @@ export function serve<const List extends EndpointList>(
       if (endpoint.idempotencyKey === undefined) return answer(context, endpoint, outcome);
       const place = {
         pool: dependencies.pool,
-        owner: caller && 'serviceId' in caller ? caller.serviceId : context.get('userId'),
+        owner: ownerOf(caller),
         route: name.replaceAll(/\{(\w+)\}/g, (_, field: string) => fields[field] ?? ''),
         body: body ?? {},
         status: endpoint.status,
@@ -119,16 +126,24 @@ export function serve<const List extends EndpointList>(
   return router;
 }
 
+/** Whose Idempotency-Keys they are: all visitors share theirs, which their programs draw at random. */
+function ownerOf(caller: Visitor | Person | Service | null): string {
+  if (caller === null) return 'visitor';
+  return ('serviceId' in caller ? caller.serviceId : caller.userId) ?? 'visitor';
+}
+
 const fieldsIn = (name: string): number => name.split('{').length;
 
 async function identify(
   context: HttpContext,
   { access, files }: Endpoint,
   { authenticate, authenticateService, rateLimits }: ServeDependencies,
-): Promise<Person | Service | null> {
+): Promise<Visitor | Person | Service | null> {
   if (access === 'service') return { serviceId: await authenticateService(context) };
-  if (access !== 'person') return null;
-  const caller = await callerOf(authenticate, context.req.header('authorization'));
+  const header = context.req.header('authorization');
+  if (access === 'visitor' && header === undefined) return { userId: null };
+  if (access !== 'person' && access !== 'visitor') return null;
+  const caller = await callerOf(authenticate, header);
   const { userId, sessionId } = caller;
   context.set('userId', userId);
   context.set('sessionId', sessionId);
@@ -143,7 +158,7 @@ async function identify(
 function refuseUnknownQuery(context: HttpContext, { query }: Endpoint): void {
   const values = Object.values(context.req.queries());
   if (query ? values.every((all) => all.length === 1) : values.length === 0) return;
-  const message = query ? 'A field came twice.' : 'This call takes no query.';
+  const message = query ? 'A field was sent twice.' : 'This call takes no query parameters.';
   throw new Problem('validation', message, { errors: [{ field: '', message }] });
 }
 
@@ -209,6 +224,6 @@ export function refuseUnknownRoute(names: readonly string[], base: string): Hono
     if (found.length === 0) throw notFound();
     const methods = [...new Set(found.flatMap((route) => route.methods))].join(', ');
     context.header('Allow', methods);
-    throw new Problem('method-not-allowed', `This address takes ${methods}.`);
+    throw new Problem('method-not-allowed', `This address accepts only ${methods}.`);
   };
 }

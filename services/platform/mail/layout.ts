@@ -1,8 +1,12 @@
+import { escapeHtml } from '#services/platform/http/html.ts';
+
 /** One mail in plain words; `layOut` makes text and HTML of it. */
 export type EmailContent = {
   subject: string;
   /** Sentences, a paragraph each, before the button. */
   paragraphs: readonly string[];
+  /** What someone else wrote, after the paragraphs: each line is marked, so that none passes for ours. */
+  quote?: string;
   action?: { label: string; url: string };
   /** Smaller words at the end, such as why the person got this. */
   closing?: readonly string[];
@@ -33,9 +37,10 @@ export function singleLine(text: string): string {
 }
 
 function asText(content: EmailContent, sender: MailSender): string {
-  const { paragraphs, action, closing = [] } = content;
+  const { paragraphs, quote, action, closing = [] } = content;
   const blocks = [
     ...paragraphs.map(singleLine),
+    ...(quote === undefined ? [] : [quotedLines(quote).join('\n')]),
     ...(action ? [`${singleLine(action.label)}:\n${checkedUrl(action.url)}`] : []),
     ...closing.map(singleLine),
     `-- \n${[sender.productName, ...(sender.contactEmail === null ? [] : [sender.contactEmail])].join('\n')}`,
@@ -44,7 +49,7 @@ function asText(content: EmailContent, sender: MailSender): string {
 }
 
 function asHtml(content: EmailContent, subject: string, sender: MailSender): string {
-  const { paragraphs, action, closing = [] } = content;
+  const { paragraphs, quote, action, closing = [] } = content;
   const name = escapeHtml(sender.productName);
   const contact =
     sender.contactEmail === null
@@ -65,6 +70,7 @@ function asHtml(content: EmailContent, subject: string, sender: MailSender): str
     `<div role="article" aria-label="${escapeHtml(subject)}" lang="en" style="${pageStyle}">`,
     `<h1 style="${headingStyle}">${escapeHtml(subject)}</h1>`,
     ...paragraphs.map((words) => paragraph(words, 'margin:0 0 16px')),
+    ...(quote === undefined ? [] : quoteLines(quote)),
     ...(action ? actionLines(action) : []),
     ...closing.map((words) => paragraph(words, 'margin:0 0 16px')),
     `<p class="quiet" style="${footerStyle}">${name}${contact}</p>`,
@@ -75,11 +81,34 @@ function asHtml(content: EmailContent, subject: string, sender: MailSender): str
   ].join('\n');
 }
 
+/** Characters of a quoted line: longer ones would be wrapped without the mark. */
+const quotedWidth = 72;
+
+/** A text with `> ` before each line, which none of our own lines has. */
+export function quotedLines(text: string): string[] {
+  return linesOf(text).flatMap((line) =>
+    (line.match(wrapped) ?? ['']).map((part) => `> ${part}`.trimEnd()),
+  );
+}
+
+const wrapped = new RegExp(`\\S.{0,${quotedWidth - 1}}(?=\\s|$)|\\S{${quotedWidth}}`, 'gu');
+
+const linesOf = (text: string): string[] => text.split(/\r\n?|\n/).map(singleLine);
+
+function quoteLines(quote: string): string[] {
+  const lines = linesOf(quote).filter((line) => line !== '');
+  return [
+    `<blockquote class="quiet" style="${quoteStyle}">`,
+    ...lines.map((line) => paragraph(line, 'margin:0 0 8px')),
+    '</blockquote>',
+  ];
+}
+
 function actionLines(action: { label: string; url: string }): string[] {
   const url = checkedUrl(action.url);
   return [
     `<p style="margin:24px 0"><a class="button" href="${escapeHtml(url)}" style="${buttonStyle}">${escapeHtml(singleLine(action.label))}</a></p>`,
-    `<p style="margin:0 0 16px">Or copy this address into your browser:<br>${link(url, url)}</p>`,
+    `<p style="margin:0 0 16px">Or paste this link into your browser:<br>${link(url, url)}</p>`,
   ];
 }
 
@@ -97,15 +126,13 @@ function checkedUrl(url: string): string {
   return url;
 }
 
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
 const fonts = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 const pageStyle = `max-width:560px;margin:0 auto;padding:32px 20px;font-family:${fonts};font-size:16px;line-height:1.5`;
 const headingStyle = 'margin:0 0 20px;font-size:24px;line-height:1.25;font-weight:600';
 const buttonStyle =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#0b6b5d;color:#ffffff;font-size:16px;font-weight:600;text-decoration:none';
+const quoteStyle =
+  'margin:0 0 16px;padding:8px 0 0 16px;border-left:4px solid #d9d4c6;color:#46534f;overflow-wrap:anywhere';
 const footerStyle =
   'margin:32px 0 0;padding-top:16px;border-top:1px solid #d9d4c6;font-size:16px;color:#46534f';
 

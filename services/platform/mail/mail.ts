@@ -12,6 +12,8 @@ import type { SealContext, Sealer } from '#services/platform/seal.ts';
 export type OutgoingMail = {
   userId: string;
   to: string;
+  /** Who gets an answer to it; without it the sender does. */
+  replyTo?: string;
   /** Such as `confirm` or `run-finished`. */
   kind: string;
   content: EmailContent;
@@ -47,7 +49,14 @@ export const mailLimits = {
 } as const;
 
 /** What is sealed in a row of `mail`. */
-export type MailContent = { to: string; subject: string; text: string; html: string; kind: string };
+export type MailContent = {
+  to: string;
+  replyTo?: string;
+  subject: string;
+  text: string;
+  html: string;
+  kind: string;
+};
 
 export function contentContext(mailId: string): SealContext {
   return { stream: `mail-${mailId}`, field: 'content' };
@@ -60,6 +69,7 @@ export function createMailQueue(dependencies: MailQueueDependencies): QueueMail 
     const id = mail.id ?? newId('mai', clock());
     const content: MailContent = {
       to: checkedAddress(mail.to),
+      ...(mail.replyTo === undefined ? {} : { replyTo: checkedAddress(mail.replyTo) }),
       kind: mail.kind,
       ...layOut(mail.content, sender),
     };
@@ -123,6 +133,7 @@ export function mailTasks(dependencies: MailTaskDependencies): Readonly<Record<'
 const MailPayload = v.object({ mailId: v.string() });
 const Content = v.object({
   to: v.string(),
+  replyTo: v.exactOptional(v.string()),
   subject: v.string(),
   text: v.string(),
   html: v.string(),

@@ -33,6 +33,7 @@ export type MailMessage = {
   /** Makes the Message-ID, the same for every try, by which a server recognizes a copy. */
   id: string;
   to: string;
+  replyTo?: string;
   subject: string;
   text: string;
   html: string;
@@ -116,6 +117,9 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
       await pool.sendMail({
         messageId,
         to: { name: '', address: message.to },
+        ...(message.replyTo === undefined
+          ? {}
+          : { replyTo: { name: '', address: message.replyTo } }),
         subject: message.subject,
         text: message.text,
         html: message.html,

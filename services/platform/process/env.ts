@@ -63,6 +63,10 @@ export type Env = {
   migrateDatabaseUrl: string | null;
   productName: string;
   contactEmail: string | null;
+  /** A script that pages load after consent; null for none. */
+  analyticsUrl: string | null;
+  /** The operator's pages elsewhere, for the footer. */
+  socialLinks: readonly string[];
   /** Absolute path of the operator's catalogue of models; null for none. */
   modelsFile: string | null;
   /** Whether another model may take the seat of one that is not available. */
@@ -96,6 +100,8 @@ export type Env = {
   dailyCostLimitUsd: number | null;
   /** Tier → runs per month that bonus credits may pay for; −1 is unlimited. */
   monthlyLimits: Readonly<Record<string, number>>;
+  /** Granted once per person by the onboarding; 0 is none. */
+  onboardingBonusCredits: number;
   /** `off` switches every limit off; a record overrides single rows of the table of limits. */
   rateLimits: 'off' | Readonly<Record<string, RateLimitRule>>;
   /** Concurrent model calls of one worker process. */
@@ -133,6 +139,9 @@ export class SettingsError extends Error {
 export const sandboxStripeKey = 'sk_test_sandbox';
 export const sandboxWebhookSecret = 'whsec_sandbox';
 
+/** Where the variable is unset: local mode shows the whole product, and its credits cost nothing. */
+const localBonusCredits = 50;
+
 /** Variables as they come from a shell or a file. */
 export type EnvSource = Readonly<Record<string, string | undefined>>;
 
@@ -164,6 +173,8 @@ export function readEnv(source: EnvSource): Env {
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
+    analyticsUrl: values.ANALYTICS_URL ?? null,
+    socialLinks: values.SOCIAL_LINKS,
     substituteModels: values.SUBSTITUTE_MODELS,
     modelsFile: values.MODELS_FILE === undefined ? null : resolve(values.MODELS_FILE),
     providerKeys: providerKeys(variables),
@@ -184,6 +195,8 @@ export function readEnv(source: EnvSource): Env {
     signupDisclosesAccounts: values.SIGNUP_DISCLOSES_ACCOUNTS,
     dailyCostLimitUsd: values.DAILY_COST_LIMIT_USD ?? null,
     monthlyLimits: values.MONTHLY_LIMITS,
+    onboardingBonusCredits:
+      values.ONBOARDING_BONUS_CREDITS ?? (mode === 'local' ? localBonusCredits : 0),
     rateLimits: values.RATE_LIMITS,
     callSlots: values.CALL_SLOTS,
     stripe: stripeOf(values, mode),
@@ -268,13 +281,21 @@ const originUrl = v.pipe(
 );
 
 /** `fetch` refuses such an address, and its error quotes the password. */
-const loginMessage = 'must hold no user name and no password in an address';
+const loginMessage = 'must not contain a user name or password';
 
 const webUrl = (example: string) =>
   v.pipe(
     urlWith(['http:', 'https:'], example),
     v.check((text) => !hasLogin(text), loginMessage),
     v.transform((text) => text.replace(/\/+$/, '')),
+  );
+
+/** Of a page or script elsewhere; written as it is into pages and the content policy. */
+const secureUrl = (example: string) =>
+  v.pipe(
+    urlWith(['https:'], example),
+    v.check((text) => !hasLogin(text), loginMessage),
+    v.regex(/^[^\s"'<>;,]+$/, `must be an address such as ${example}`),
   );
 
 const postgresUrl = urlWith(
@@ -284,8 +305,8 @@ const postgresUrl = urlWith(
 
 const email = v.pipe(
   v.string(),
-  v.email('must be an e-mail address'),
-  v.maxLength(254, 'must be an e-mail address'),
+  v.email('must be an email address'),
+  v.maxLength(254, 'must be an email address'),
 );
 
 const secretMessage = 'must be visible ASCII characters without spaces';
@@ -302,7 +323,7 @@ const keys32 = v.pipe(
   commaSeparated,
   v.check(
     (parts) => parts.every(isKey32),
-    'must be 32 bytes in base64 (openssl rand -base64 32), or several of them with commas',
+    'must be 32 bytes in base64 (openssl rand -base64 32), or several separated by commas',
   ),
   v.transform((parts) => parts.map((part) => Buffer.from(part, 'base64'))),
 );
@@ -319,7 +340,7 @@ const compatibleEndpoints = v.pipe(
     addIssue({
       message: isRead
         ? loginMessage
-        : 'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32) with ; between endpoints',
+        : 'must be name|baseUrl|key|model,id=catalogue-id|calls at once (1 to 32), with endpoints separated by ;',
     });
     return NEVER;
   }),
@@ -333,12 +354,16 @@ const persona = v.custom<Persona>(
 );
 
 const sandboxPersonas = v.pipe(
-  pairs('=', 'must be model-id=persona with commas; *=persona means all models'),
+  pairs('=', 'must be model-id=persona, separated by commas; *=persona means all models'),
   v.record(v.string(), persona),
 );
 
 const monthlyLimits = v.pipe(
-  pairs(':', 'must be tier:runs with commas, such as free:5,pro:50', 'free:5,pro:50,scale:999'),
+  pairs(
+    ':',
+    'must be tier:runs, separated by commas, such as free:5,pro:50',
+    'free:5,pro:50,scale:999',
+  ),
   v.record(v.string(), wholeNumber(-1, 999_999)),
 );
 
@@ -351,12 +376,16 @@ const rateLimits = v.pipe(
     for (const part of partsOf(dataset.value, ',')) {
       const match = /^([a-z][a-z-]*)=(?:(off)|(\d{1,7})\/([smhd]))$/.exec(part);
       if (match === null) {
-        addIssue({ message: 'must be off, or name=off and name=100/h with commas (s, m, h, d)' });
+        addIssue({
+          message: 'must be off, or name=off and name=100/h separated by commas (s, m, h, d)',
+        });
         return NEVER;
       }
       const [, name = '', off, calls = '', unit = ''] = match;
       if (!Object.hasOwn(limitsByName, name)) {
-        addIssue({ message: `names no limit; there are ${Object.keys(limitsByName).join(', ')}` });
+        addIssue({
+          message: `names an unknown limit. Known limits: ${Object.keys(limitsByName).join(', ')}`,
+        });
         return NEVER;
       }
       rules[name] =
@@ -384,10 +413,16 @@ const envSchema = v.object({
   DATABASE_URL: v.optional(postgresUrl),
   MIGRATE_DATABASE_URL: v.optional(postgresUrl),
   PRODUCT_NAME: v.optional(
-    v.pipe(v.string(), v.maxLength(60, 'must have at most 60 characters')),
+    v.pipe(v.string(), v.maxLength(60, 'can have up to 60 characters')),
     'Sevenfold',
   ),
   CONTACT_EMAIL: v.optional(email),
+  ANALYTICS_URL: v.optional(secureUrl('https://stats.example.com/script.js')),
+  SOCIAL_LINKS: v.pipe(
+    commaSeparated,
+    v.maxLength(8, 'must have at most 8 addresses'),
+    v.array(secureUrl('https://www.linkedin.com/company/example')),
+  ),
   MODELS_FILE: v.optional(v.string()),
   SUBSTITUTE_MODELS: boolean(true),
   OPENAI_COMPATIBLE_ENDPOINTS: compatibleEndpoints,
@@ -401,7 +436,7 @@ const envSchema = v.object({
   OLLAMA_MAX_CONTEXT: v.optional(wholeNumber(4096, 1_048_576), '16384'),
   SANDBOX_PROFILE: v.optional(oneOf(['realistic', 'instant']), 'realistic'),
   SANDBOX_SEED: v.optional(
-    v.pipe(v.string(), v.maxLength(100, 'must have at most 100 characters')),
+    v.pipe(v.string(), v.maxLength(100, 'can have up to 100 characters')),
     'sevenfold',
   ),
   SANDBOX_PERSONAS: sandboxPersonas,
@@ -428,6 +463,7 @@ const envSchema = v.object({
     ),
   ),
   MONTHLY_LIMITS: monthlyLimits,
+  ONBOARDING_BONUS_CREDITS: v.optional(wholeNumber(0, 10_000)),
   RATE_LIMITS: rateLimits,
   CALL_SLOTS: v.optional(wholeNumber(1, 1000), '128'),
   STRIPE_SECRET_KEY: v.optional(secret),

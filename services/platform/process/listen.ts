@@ -137,7 +137,7 @@ export async function stopListening(server: Server): Promise<void> {
 
 function listenLine({ host, port }: Place, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  if (code === 'EADDRINUSE') return `PORT: ${port} on ${host} is taken by another program`;
-  if (code === 'EACCES') return `PORT: ${port} needs more rights; choose one above 1023`;
+  if (code === 'EADDRINUSE') return `PORT: ${port} on ${host} is already in use`;
+  if (code === 'EACCES') return `PORT: ${port} needs elevated rights. Choose a port above 1023.`;
   return `HOST: cannot listen on ${host} (${code})`;
 }

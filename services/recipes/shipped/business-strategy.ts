@@ -4,47 +4,46 @@ export const strategyRecipes: readonly Written[] = [
   {
     name: 'raise-prices',
     title: 'Should I raise my prices?',
-    summary: 'Decide whether, how far and in which order to raise what you charge.',
+    summary: 'Decide whether to raise prices, by how much, and in what order.',
     challenge:
       'I sell {product or service} at {current price} to about {number of customers} customers and have not raised the price since {last change}. I am considering {new price}. Should I raise it, for whom first, and how do I tell the people who already pay me?',
     objectives: [
-      'Higher profit after the customers who leave',
-      'A message to existing customers that I can send',
+      'Higher profit, even after some customers leave',
+      'A message I can send to existing customers',
       'A test that shows within a month whether it works',
     ],
     constraints: [
       'No fake discounts or deadlines',
-      'Customers with a running contract keep their price until it ends',
+      'Customers under contract keep their price until it ends',
     ],
     strategy: 'balanced',
-    strategy_reason:
-      'Prices look different to a strategist and to a sceptic; both should be heard.',
+    strategy_reason: 'Strategists and skeptics see prices differently. Hear both.',
   },
   {
     name: 'niche-down',
     title: 'Which niche should I focus on?',
     summary: 'Choose one group of customers to serve first, and say what to stop doing.',
     challenge:
-      'I offer {service} to {groups of customers I serve today}. Monthly revenue is {monthly revenue}, and the work I enjoy most is {favourite work}. Which one niche should I focus on for the next six months, and what would I have to turn down?',
+      'I offer {service} to {groups of customers I serve today}. Monthly revenue is {monthly revenue}, and the work I enjoy most is {favorite work}. Which one niche should I focus on for the next six months, and what would I have to turn down?',
     objectives: [
       'One niche, with the evidence that it pays',
-      'A list of what I stop offering',
+      'A list of what to stop offering',
       'The first ten people or companies to approach',
     ],
-    constraints: ['Revenue may not fall by more than a fifth while I change over', 'I work alone'],
+    constraints: ['Revenue must not fall by more than a fifth while I switch', 'I work alone'],
     strategy: 'reasoning-focused',
-    strategy_reason: 'Many moving parts, and a choice that is expensive to take back.',
+    strategy_reason: "Many moving parts, and a choice that's expensive to undo.",
   },
   {
     name: 'side-project-full-time',
-    title: 'Is it time to go full time?',
+    title: 'Should I go full time?',
     summary: 'Weigh leaving your job against what your side business earns and needs.',
     challenge:
-      'My side business, {business}, earns {monthly profit} a month on about {hours per week} hours a week. My salary is {salary} and I have savings for {months of savings} months. Should I leave my job now, later or not at all, and which figure should decide it?',
+      'My side business, {business}, earns {monthly profit} a month on about {hours per week} hours a week. My salary is {salary} and I have savings for {months of savings} months. Should I leave my job now, later, or not at all, and which number should decide it?',
     objectives: [
-      'A clear threshold for leaving, in figures',
+      'A clear threshold for leaving, in numbers',
       'A plan for the first 90 days',
-      'A way back if it does not work',
+      "A way back if it doesn't work",
     ],
     constraints: [
       'My household needs its fixed costs covered every month',
@@ -55,19 +54,19 @@ export const strategyRecipes: readonly Written[] = [
   },
   {
     name: 'competitor-response',
-    title: 'A competitor undercuts me. What now?',
+    title: 'A competitor is undercutting me. What now?',
     summary: 'Answer a cheaper or larger competitor without a price war.',
     challenge:
-      '{competitor} has started to offer {their offer} to my customers. I sell {my product} at {my price}, and so far {what has changed} has happened. How should I answer, and what should I leave alone?',
+      '{competitor} has started to offer {their offer} to my customers. I sell {my product} at {my price}, and so far I have seen {what has changed}. How should I answer, and what should I leave alone?',
     objectives: [
       'Keep the customers who earn me the most',
-      'A difference that customers notice and the competitor cannot copy quickly',
+      "A difference customers notice and the competitor can't copy quickly",
     ],
     constraints: [
-      'I cannot win on price alone',
-      'No claims about the competitor that I cannot prove',
+      "I can't win on price alone",
+      "No claims about the competitor that I can't prove",
     ],
     strategy: 'balanced',
-    strategy_reason: 'It needs arguments on both sides more than it needs depth.',
+    strategy_reason: 'You need both sides of the argument more than depth.',
   },
 ];

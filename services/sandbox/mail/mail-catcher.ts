@@ -103,6 +103,7 @@ async function read(
   { envelope }: SMTPServerSession,
 ): Promise<Omit<CaughtMail, 'id' | 'received_at'>> {
   const mail = await PostalMime.parse(raw);
+  const replyTo = mail.replyTo?.[0]?.address;
   const sender = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
   return {
     to: envelope.rcptTo.map(({ address }) => address).join(', '),
@@ -111,6 +112,7 @@ async function read(
     text: mail.text ?? '',
     html: mail.html ?? '',
     message_id: mail.messageId ?? '',
+    ...(replyTo === undefined ? {} : { reply_to: replyTo }),
   };
 }
 

@@ -40,13 +40,13 @@ export function mailboxPages(mailbox: Mailbox, productName: string): Hono {
 
   pages.get('/:id', async (context) => {
     const mail = await mailbox.find(context.req.param('id'));
-    if (mail === null) return page(context, 'No such mail', missing, 404);
+    if (mail === null) return page(context, 'Email not found', missing, 404);
     return page(context, titleOf(mail), oneMail(mail));
   });
 
   pages.get('/:id/html', async (context) => {
     const mail = await mailbox.find(context.req.param('id'));
-    if (mail === null) return page(context, 'No such mail', missing, 404);
+    if (mail === null) return page(context, 'Email not found', missing, 404);
     // Links open beside the mailbox; nothing else of the mail can reach out of its frame.
     return context.html(`<base target="_blank">${mail.html}`, 200, {
       ...pageHeaders,
@@ -54,12 +54,12 @@ export function mailboxPages(mailbox: Mailbox, productName: string): Hono {
     });
   });
 
-  pages.all('*', (context) => page(context, 'No such page', missing, 404));
+  pages.all('*', (context) => page(context, 'Page not found', missing, 404));
   return pages;
 }
 
 function titleOf(mail: CaughtMail): string {
-  return mail.subject === '' ? 'Mail without a subject' : mail.subject;
+  return mail.subject === '' ? 'Email without a subject' : mail.subject;
 }
 
 // --- pages ---
@@ -67,8 +67,8 @@ function titleOf(mail: CaughtMail): string {
 function listOf(mails: readonly CaughtMail[], to: string): Html {
   return html`<h1>Mailbox</h1>
     <p>
-      Every mail that this installation sends ends here, because it knows no mail server. The newest
-      stands first; the last 500 are kept.
+      No mail server is set, so every email this server sends lands here. Newest first; the last 500
+      are kept.
     </p>
     <form method="get" action="/dev/mail" role="search">
       <label for="to">Sent to</label>
@@ -88,8 +88,10 @@ function listOf(mails: readonly CaughtMail[], to: string): Html {
 
 function nothing(to: string): Html {
   return to === ''
-    ? html`<p class="empty">No mail yet. Sign up or ask for a link, and it arrives here.</p>`
-    : html`<p class="empty">No mail to ${to}.</p>`;
+    ? html`<p class="empty">
+        No emails yet. Sign up or ask for a link, and the email arrives here.
+      </p>`
+    : html`<p class="empty">No emails to ${to}.</p>`;
 }
 
 function entry(mail: CaughtMail): Html {
@@ -102,7 +104,7 @@ function entry(mail: CaughtMail): Html {
 
 function oneMail(mail: CaughtMail): Html {
   const links = linksIn(mail.text);
-  return html`<p><a href="/dev/mail">All mails</a></p>
+  return html`<p><a href="/dev/mail">All emails</a></p>
     <h1>${titleOf(mail)}</h1>
     <dl>
       <dt>From</dt>
@@ -111,7 +113,7 @@ function oneMail(mail: CaughtMail): Html {
       <dd>${mail.to}</dd>
       <dt>Received</dt>
       <dd><time datetime="${mail.received_at}">${when(mail)}</time></dd>
-      <dt>Message id</dt>
+      <dt>Message ID</dt>
       <dd>${mail.message_id}</dd>
     </dl>
     ${
@@ -123,13 +125,13 @@ function oneMail(mail: CaughtMail): Html {
             </ul>`
     }
     <h2>Text</h2>
-    <pre tabindex="0" aria-label="Text of the mail">${mail.text}</pre>
+    <pre tabindex="0" aria-label="Email text">${mail.text}</pre>
     ${
       mail.html === ''
         ? ''
         : html`<h2>HTML</h2>
             <iframe
-              title="HTML of the mail"
+              title="Email as HTML"
               src="/dev/mail/${mail.id}/html"
               sandbox="allow-popups allow-popups-to-escape-sandbox"
               referrerpolicy="no-referrer"
@@ -137,8 +139,8 @@ function oneMail(mail: CaughtMail): Html {
     }`;
 }
 
-const missing = html`<h1>There is nothing here</h1>
-  <p>The mail may have been one of the oldest. <a href="/dev/mail">All mails</a></p>`;
+const missing = html`<h1>Email not found</h1>
+  <p>It may have been one of the oldest. <a href="/dev/mail">All emails</a></p>`;
 
 /** Web addresses only: a mail may hold any other. */
 function linksIn(text: string): string[] {

@@ -13,6 +13,8 @@ const CaughtMail = v.object({
   /** The recipients of the envelope, with commas. */
   to: v.string(),
   from: v.string(),
+  /** Whom an answer reaches; absent where that is the sender. */
+  reply_to: v.exactOptional(v.string()),
   subject: v.string(),
   text: v.string(),
   html: v.string(),

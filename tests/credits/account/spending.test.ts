@@ -86,7 +86,7 @@ describe('reservations', () => {
     );
     const problem = refusal(reserve('run_2', 14), state);
     expect(problem).toMatchObject({ status: 402, code: 'debt' });
-    expect(problem.message).toContain('owes 14 credits');
+    expect(problem.message).toContain('owe 14 credits');
     expect(problem.extras.members).toMatchObject({ debt_credits: 14 });
   });
 });

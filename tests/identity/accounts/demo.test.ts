@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SessionReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
 import { findUserByEmail } from '#services/identity/accounts/users.ts';
 import { createTestApp } from '#tests/support/app.ts';
@@ -28,7 +28,7 @@ test('the demo account exists once and can sign in although addresses must be co
   const [first, second] = await Promise.all([prepare(), prepare()]);
   expect(second).toEqual(first);
   const reply = await app.data<SessionReply>('/auth/login', { body: await prepare() });
-  expect(reply.user).toMatchObject({ email: demoEmail, subscription_tier: 'pro' });
+  expect(reply.user).toMatchObject({ email: demoEmail, subscription_tier: 'free' });
   const balance = await app.data('/credits/balance', { token: reply.token });
   expect(balance).toMatchObject({ available_credits: 100 });
   const place = { stream: 'test', field: 'note' };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeAvatar } from '#services/identity/accounts/avatar.ts';
 import { avatarLimits } from '#services/identity/contract.ts';
 import type { Profile } from '#services/identity/contract.ts';
+import { defaultPreferences } from '#services/identity/contract/preferences.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { png, webp } from './pictures.ts';
@@ -36,6 +37,7 @@ describe('the profile', () => {
       preferred_dashboard: null,
       onboarding_completed_at: null,
       notify_run_finished: false,
+      preferences: defaultPreferences,
       avatar_url: null,
     });
   });
@@ -69,12 +71,32 @@ describe('the profile', () => {
     expect(await read(ben)).toMatchObject({ name: 'A Person', preferred_dashboard: null });
   });
 
+  test('a change of one preference leaves the others', async () => {
+    await change({ preferences: { theme: 'dark', locale: 'de-DE' } });
+    await change({ preferences: { motion: 'reduced', single_keys: false } });
+    const chosen = {
+      ...defaultPreferences,
+      theme: 'dark',
+      locale: 'de-DE',
+      motion: 'reduced',
+      single_keys: false,
+    };
+    expect((await read(ann)).preferences).toEqual(chosen);
+    await change({ preferences: { locale: null } });
+    expect((await read(ann)).preferences).toEqual({ ...chosen, locale: null });
+    expect((await read(ben)).preferences).toEqual(defaultPreferences);
+  });
+
   test.each([
     [{ name: ' A ' }, 'name', 'Name must be at least 2 characters'],
     [{ name: 'x'.repeat(81) }, 'name', 'Name must be at most 80 characters'],
-    [{ subscription_tier: 'scale' }, '', 'This field is not known.'],
-    [{ email: 'other@example.com' }, '', 'This field is not known.'],
-    [{ preferred_dashboard: 'both' }, 'preferred_dashboard', 'This field is not valid.'],
+    [{ subscription_tier: 'scale' }, '', 'Unknown field.'],
+    [{ email: 'other@example.com' }, '', 'Unknown field.'],
+    [{ preferred_dashboard: 'both' }, 'preferred_dashboard', "This field isn't valid."],
+    [{ preferences: { theme: 'pink' } }, 'preferences.theme', "This field isn't valid."],
+    [{ preferences: { locale: 'en_US' } }, 'preferences.locale', "This field isn't valid."],
+    [{ preferences: [] }, 'preferences', "This field isn't valid."],
+    [{ preferences: { font: 'big' } }, '', 'Unknown field.'],
   ])('the profile refuses %j', async (body, field, message) => {
     const response = await change(body);
     expect(response.status).toBe(400);
@@ -165,7 +187,7 @@ describe('the picture of an account', () => {
       expect(response.status).toBe(413);
       expect(await response.json()).toMatchObject({
         code: 'avatar-too-large',
-        message: 'The picture may have at most 256 kB.',
+        message: 'Pictures can be up to 256 kB.',
       });
     }
   });
@@ -176,7 +198,7 @@ describe('the picture of an account', () => {
     expect(response.status).toBe(415);
     expect(await response.json()).toMatchObject({
       code: 'avatar-not-an-image',
-      title: 'Not a picture we can show',
+      title: "We can't use this picture",
     });
     expect((await app.call(address)).status).toBe(200);
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { policyVersion } from '#services/identity/contract.ts';
-import type { SessionReply } from '#services/identity/contract.ts';
+import { policyVersion } from '#services/identity/contract/forms.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { hashPassword } from '#services/identity/passwords/passwords.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
@@ -35,8 +35,7 @@ describe('the rules of sign-up, in the words that people read', () => {
     ['name', { name: '   ' }, 'Full name is required'],
     ['name', { name: ' A ' }, 'Name must be at least 2 characters'],
     ...['Ann\nOther', 'Ann\u0007Other', 'Ann\u2028Other', 'Ann \u202Erehto', '\u2066Ann Other'].map(
-      (name) =>
-        ['name', { name }, 'Name may not contain line breaks or hidden characters'] as const,
+      (name) => ['name', { name }, "Name can't contain line breaks or hidden characters"] as const,
     ),
     ['email', { email: undefined }, 'Email is required'],
     ['email', { email: 'nowhere' }, 'Please enter a valid email address'],
@@ -243,7 +242,7 @@ describe('a sign-up that has to be confirmed', () => {
     ]);
     expect(keys).toHaveLength(1);
     const [mail] = await mailsTo(app, person.email);
-    expect(mail).toMatchObject({ kind: 'confirm', subject: 'Confirm your e-mail address' });
+    expect(mail).toMatchObject({ kind: 'confirm', subject: 'Confirm your email address' });
     // The sign-up may use a stranger's address: nothing that was typed is mailed there.
     expect(`${mail?.text}${mail?.html}`).not.toContain('Ann Other');
   });

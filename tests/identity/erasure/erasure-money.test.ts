@@ -125,8 +125,8 @@ test('one email names the refund of each purchase before the keys are deleted', 
   const [email, ...more] = await mailedTo(person);
   expect(more).toEqual([]);
   // The credits that the run released are in the same line as the rest of their purchase.
-  expect(email).toContain('$9.50 for 19 unused credits of Boost 20.');
-  expect(email).toContain('$25.00 for 50 unused credits of Boost 50.');
+  expect(email).toContain('$9.50 for 19 unused credits from Boost 20.');
+  expect(email).toContain('$25.00 for 50 unused credits from Boost 50.');
   expect(await erase(erasure, person)).toBe('erased');
 });
 

@@ -5,5 +5,5 @@ const head = { productName: 'Sevenfold', publicUrl: 'https://example.com' };
 
 test('the email about a deletion says what stays in the books', () => {
   const words = accountErasingEmail(head).paragraphs.join(' ');
-  expect(words).toContain('Amounts stay in our books without your name.');
+  expect(words).toContain('We keep records of amounts, without your name.');
 });

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LinkReply, SessionReply } from '#services/identity/contract.ts';
+import type { LinkReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { purgeLinks } from '#services/identity/links/links.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';

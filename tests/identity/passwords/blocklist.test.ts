@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { isTooCommon } from '#services/identity/passwords/blocklist.ts';
-import { NewPasswordForm } from '#services/identity/contract.ts';
+import { NewPasswordForm } from '#services/identity/contract/forms.ts';
 
 const file = readFileSync(
   fileURLToPath(import.meta.resolve('#services/identity/passwords/common-passwords.txt')),

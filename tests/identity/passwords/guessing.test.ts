@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SessionReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { createSlowDown } from '#services/identity/slow-down.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { keptKey } from '#services/platform/http/rate-limits.ts';

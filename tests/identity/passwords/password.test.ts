@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LinkReply, Profile, SessionReply } from '#services/identity/contract.ts';
+import type { LinkReply, Profile } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
@@ -430,7 +431,7 @@ test('the mails of the account are short, plain, and say what to do when it was 
   const mails = (await Promise.all(people.map(async ({ email }) => mailsTo(app, email)))).flat();
   expect(mails.length).toBeGreaterThan(10);
   for (const { text, subject } of mails) {
-    expect(text).toMatch(/if it was not you/i);
+    expect(text).toMatch(/if it wasn't you/i);
     expect(text.length).toBeLessThan(900);
     expect(subject.length).toBeLessThan(60);
     expect(text).not.toContain('Ann Other');

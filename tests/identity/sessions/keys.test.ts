@@ -175,7 +175,7 @@ describe('keys rotate in local mode', () => {
     const { code, stdout, stderr } = await rotate();
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
-      'The app is running with the old keys, or ran until a moment ago; stop it and try again in 30 seconds\n',
+      'The app is running with the old keys, or just stopped. Stop it and try again in 30 seconds.\n',
     );
     expect(localKeys(dataDir)).toEqual(before);
     await database.pool.query(
@@ -235,7 +235,7 @@ describe('keys rotate where the keys are variables', () => {
     expect(await openAll([text], dataNew)).toEqual([{ text: 'said by usr_1' }]);
     const again = await rotate([], given);
     expect(again.stdout.trim().split('\n')).toEqual([
-      `Data keys: 0 rewrapped, all are wrapped by ${data?.keys[0]}.`,
+      `Data keys: 0 rewrapped. All now use ${data?.keys[0]}.`,
       `May be removed from DATA_KEY now: ${data?.keys[1]}.`,
       `Tokens: ${signingKeyId(jwtNew)} signs, ${signingKeyId(jwtOld)} still verify.`,
       `May be removed from JWT_KEYS a day after every process was started with the new one: ${signingKeyId(jwtOld)}.`,

@@ -1,8 +1,8 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { LoginForm } from '#services/identity/contract.ts';
-import type { SessionReply } from '#services/identity/contract.ts';
+import { LoginForm } from '#services/identity/contract/forms.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
 import {
   hashPassword,
   needsRehash,

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SessionReply, SessionRow, User } from '#services/identity/contract.ts';
+import type { SessionRow } from '#services/identity/contract.ts';
+import type { SessionReply, User } from '#services/identity/contract/session.ts';
 import { deviceOf } from '#services/identity/sessions/cookie.ts';
 import { liveLimits } from '#services/live/limits.ts';
 import { createTestApp } from '#tests/support/app.ts';

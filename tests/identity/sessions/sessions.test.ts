@@ -10,13 +10,13 @@ import {
   purgeSessions,
   recentlyAuthenticated,
   refreshSession,
-  sessionLimits,
   sessionLives,
   sessionOfToken,
   useSession,
 } from '#services/identity/sessions/sessions.ts';
 import type { RefreshDependencies, SessionStart } from '#services/identity/sessions/sessions.ts';
 import { createAudit } from '#services/platform/audit.ts';
+import { sessionsAtMost } from '#services/identity/contract.ts';
 import { newId } from '#services/platform/ids.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
@@ -353,9 +353,7 @@ describe('the sessions of a user', () => {
   test('a user has at most ten sessions when twenty begin at once', async () => {
     const userId = await newUser();
     await Promise.all(Array.from({ length: 20 }, async () => begin({ userId })));
-    expect(await listSessions(database.pool, userId, null, at(1))).toHaveLength(
-      sessionLimits.perPerson,
-    );
+    expect(await listSessions(database.pool, userId, null, at(1))).toHaveLength(sessionsAtMost);
   });
 
   test('the list of sessions begins with the last used and leaves out ended ones', async () => {

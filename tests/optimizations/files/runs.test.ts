@@ -119,7 +119,7 @@ test('whatever a file holds is stored sealed, read as sent, exported and erased 
       expect(await tracesOf(database.ownerPool, [canary])).toEqual([]);
       for (const { id } of [run, again]) await core.sealer.eraseKey(id);
       const erased = await data<Optimization>(`/optimizations/${run.id}`, { token });
-      expect(erased).toMatchObject({ challenge: 'Erased', files: [] });
+      expect(erased).toMatchObject({ challenge: 'Deleted', files: [] });
       const left = await data<ExportReply>('/users/me/export', { token });
       expect(JSON.stringify(left)).not.toContain(canary);
       expect(userId).not.toBe('');

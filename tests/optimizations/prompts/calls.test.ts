@@ -247,7 +247,7 @@ describe('a run asked of the sandbox', () => {
       expect(story.asked.length).toBe(2 * run.view.seats.length + 4);
       const { evolution } = describeRun(run.view, Date.parse(noon));
       expect(evolution.bias?.agreement_score).toEqual(expect.any(Number));
-      expect(evolution.bias?.consensus_points.map(({ text }) => text)).not.toContain('Erased');
+      expect(evolution.bias?.consensus_points.map(({ text }) => text)).not.toContain('Deleted');
     },
   );
 
@@ -284,6 +284,7 @@ async function readSealed(
   read: readonly ReadRunEvent[],
   slot?: Slot,
   isErased = false,
+  nameOf: typeof catalogued = () => null,
 ): Promise<{ run: OpenRun | null; opens: number }> {
   let opens = 0;
   const readRun = createReadRun({
@@ -300,6 +301,7 @@ async function readSealed(
         transactionId: '1',
       })),
     }),
+    modelOf: nameOf,
     sealer: {
       async open(text) {
         opens += 1;
@@ -322,6 +324,13 @@ describe('reading a run', () => {
     return JSON.stringify({ ...(JSON.parse(reply) as Draft), decision: 'Spend 987654 at once.' });
   };
   const repaired = upTo(begun(questions[0]!), 'settling', uncitedOnce);
+
+  test('a run that stored only the ids of its models shows their names', async () => {
+    const { run } = await readSealed(balanced.read, undefined, false, catalogued);
+    const names = run!.view.seats.map(({ model }) => catalogued(model)!.displayName);
+    expect(run!.view.seats.map(({ name }) => name)).toEqual(names);
+    expect(opened(balanced).view.seats.map(({ name }) => name)).not.toEqual(names);
+  });
 
   test('a call with only the texts of its prompt asks the same as with all texts', async () => {
     expect(repaired.asked.map(({ slot }) => slot)).toContain('draft.2');

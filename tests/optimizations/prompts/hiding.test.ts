@@ -361,7 +361,7 @@ describe('renaming a run', () => {
     ['', 'Enter a title'],
     ['   ', 'Enter a title'],
     [7, 'Enter a title'],
-    ['x'.repeat(121), 'The title may have at most 120 characters'],
+    ['x'.repeat(121), 'The title can have up to 120 characters'],
   ])('renaming a run refuses %j', async (title, message) => {
     const person = await app.signUp();
     const response = await rename(person, await createRun(person), title);

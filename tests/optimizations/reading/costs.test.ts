@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costRows } from '#services/optimizations/reading/costs.ts';
+import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { closed } from '#tests/optimizations/run/run-script.ts';
 import { storyOf } from '#tests/web/support/run-story.ts';
@@ -36,4 +36,13 @@ test('the costs of a run add up as they are shown, with a row for every call', (
       expect([calls, all?.cells[0]]).toEqual([slots.length, String(slots.length)]);
     }),
   );
+});
+
+test.each([
+  [0, 'Cost'],
+  [1, 'Cost, simulated if real'],
+  [view.seats.length, 'Cost if real'],
+])('with %i simulated seats the column of the costs is called %j', (simulated, title) => {
+  const seats = view.seats.map((seat, index) => ({ ...seat, simulated: index < simulated }));
+  expect(costColumns({ seats }).at(-1)).toBe(title);
 });

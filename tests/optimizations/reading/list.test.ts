@@ -76,7 +76,7 @@ describe('the list of runs', () => {
     ['?status=hidden', 'status', 'Choose one of the listed statuses'],
     ['?strategy=best', 'strategy', 'Choose one of the listed strategies'],
     ['?sort=title', 'sort', 'Choose one of the listed orders'],
-    [`?q=${'x'.repeat(201)}`, 'q', 'Search for at most 200 characters'],
+    [`?q=${'x'.repeat(201)}`, 'q', 'Searches can have up to 200 characters'],
   ])('the list of runs refuses %s', async (query, field, message) => {
     const response = await app.call(`/optimizations${query}`, { token: person.token });
     expect(response.status).toBe(400);

@@ -50,9 +50,7 @@ describe('a run as Markdown', () => {
     const text = runMarkdown(run);
     for (const model of run.models) {
       expect(text).toContain(`### ${model.seat} ${model.name}`);
-      expect(text).toContain(
-        `| ${model.seat} ${model.name} | 2 | 8.4 s | 2,400 | 1,800 | $0.003 |`,
-      );
+      expect(text).toContain(`| ${model.seat} ${model.name} | 2 | 8.4s | 2,400 | 1,800 | $0.003 |`);
     }
     for (const name of ['Collecting the claims', 'Writing the recommendation', 'Checking the'])
       expect(text).toContain(`| ${name}`);
@@ -62,11 +60,11 @@ describe('a run as Markdown', () => {
   it.each([
     [
       closedWithout(['I2'], 'malformed', 2),
-      '**6 of 7 models answered.** Missing: openai-i2 (I2): the answer did not have the required form. The strongest model of the panel answered. 2 of 14 credits were returned.',
+      "**6 of 7 models answered.** Missing: openai-i2 (I2): the answer wasn't in the required format. The panel's strongest model answered. 2 of 14 credits were returned.",
     ],
     [
       closedWithout(['S1', 'R2'], 'refusal', 0),
-      '**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The strongest model of the panel is missing. All 14 credits were charged. A model that declines to answer is paid for.',
+      "**5 of 7 models answered.** Missing: openai-s1 (S1): the model declined to answer this question; anthropic-r2 (R2): the model declined to answer this question. The panel's strongest model is missing. All 14 credits were charged. A model that declines to answer is paid for.",
     ],
   ])(
     'a run without %# as Markdown says above its result who is missing, and why',
@@ -80,7 +78,7 @@ describe('a run as Markdown', () => {
   it('a cancelled run as Markdown says that it was cancelled, and what came back', () => {
     const script = started().answered(['opinion.S1']).given(cancel, settled(14, 7));
     const text = runMarkdown(storyOf(script).copy());
-    expect(text).toContain('**Cancelled.** You cancelled this run.');
+    expect(text).toContain('**Canceled.** You canceled this run.');
     expect(text).toContain('7 of 14 credits were charged, 7 returned.');
   });
 

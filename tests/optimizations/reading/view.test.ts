@@ -6,7 +6,12 @@ import type { LedgerTexts, OptimizationEvent, Scores } from '#services/optimizat
 import type { Draft, Opinion } from '#services/optimizations/prompts/reply-schemas.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
-import { costOf, describeRun, overallProgress } from '#services/optimizations/reading/describe.ts';
+import {
+  costOf,
+  describeRun,
+  describeSeat,
+  overallProgress,
+} from '#services/optimizations/reading/describe.ts';
 import { erased, undecidableText } from '#services/optimizations/reading/texts.ts';
 import {
   applyPatch,
@@ -193,10 +198,6 @@ describe('a view of any run', () => {
       expect([...new Set(steps)]).toEqual(expected);
       const progress = all.map((run) => run.progress);
       expect(progress).toEqual(progress.toSorted((one, other) => one - other));
-      const models = all
-        .flatMap((run) => run.models)
-        .filter(({ currentStep }) => currentStep === 'detecting_bias');
-      expect(models.map(({ status }) => status)).toEqual(models.map(() => 'completed'));
     }
   });
 
@@ -315,24 +316,24 @@ describe('the steps that people see', () => {
       '2 of 7 models have answered',
       started().answered(opinionsOf(['S1', 'S2'])),
     ],
-    ['processing', 'analyzing_responses', 'Collecting the claims of all answers', inClaims()],
+    ['processing', 'analyzing_responses', 'Collecting claims from every answer', inClaims()],
     [
       'processing',
       'analyzing_responses',
       '1 of 7 blind reviews are in',
       inReviews().answered(['review.S1']),
     ],
-    ['processing', 'synthesizing', 'Writing the recommendation', inSynthesis()],
+    ['processing', 'synthesizing', 'One model is writing the recommendation', inSynthesis()],
     [
       'processing',
       'synthesizing',
-      'Two other models check the recommendation',
+      'Two other models are checking the recommendation',
       inSynthesis().answered(['draft.1']),
     ],
     [
       'processing',
       'synthesizing',
-      'Writing the recommendation',
+      'One model is writing the recommendation',
       inSynthesis().answered(['draft.1'], () => draft(failedChecks)),
     ],
     ['processing', 'synthesizing', 'Finishing', concluded()],
@@ -365,16 +366,66 @@ describe('the progress of a seat', () => {
   const seat = (script: Script, code = 'S1') =>
     described(script).models.find((one) => one.seat === code)!;
 
-  test('the progress of a seat follows the stages', () => {
-    expect(seat(started()).progress).toBe(0);
-    expect(seat(started().answered(['opinion.S1'])).progress).toBe(40);
-    expect(seat(inClaims()).progress).toBe(40);
-    expect(seat(inReviews()).progress).toBe(45);
-    expect(seat(inReviews().answered(['review.S1'])).progress).toBe(75);
-    expect(seat(inSynthesis()).progress).toBe(85);
-    expect(seat(inSynthesis().answered(['draft.1'])).progress).toBe(95);
-    expect(seat(concluded()).progress).toBe(99);
-    expect(seat(closed()).progress).toBe(100);
+  const seatsOf = (view: RunView) => view.seats.map((one) => describeSeat(view, one));
+
+  test.each([
+    ['0% at no step before its call', 0, null, 'waiting', started()],
+    ['0% at its answer', 0, 'querying_models', 'processing', started().given(begin('opinion.S1'))],
+    ['50% once it has answered', 50, 'querying_models', 'waiting', inClaims()],
+    [
+      '50% at its review',
+      50,
+      'analyzing_responses',
+      'processing',
+      inReviews().given(begin('review.S1')),
+    ],
+    [
+      '100% once it has reviewed',
+      100,
+      'completed',
+      'completed',
+      inReviews().answered(['review.S1']),
+    ],
+    ['100% while another model writes', 100, 'completed', 'completed', inSynthesis()],
+    [
+      '50% in a run that was canceled after its answer',
+      50,
+      'querying_models',
+      'completed',
+      inClaims().given(cancel),
+    ],
+  ] as const)('a seat is %s', (_when, progress, currentStep, status, script) => {
+    expect(seat(script)).toMatchObject({ progress, currentStep, status });
+  });
+
+  test('a seat of a running run is at 100% exactly when nothing is left for its model to do', () => {
+    const open = ['waiting', 'processing', 'retrying'];
+    for (const views of folded.values())
+      for (const view of views.filter(({ conclusion }) => conclusion === null))
+        for (const { progress, status } of seatsOf(view))
+          expect(progress === 100).toBe(!open.includes(status));
+  });
+
+  test('the progress, the cost and the latency of a seat never fall in any run', () => {
+    const falling = (figures: readonly (number | null)[]) =>
+      figures.some((one, index) => index > 0 && (one ?? 0) < (figures[index - 1] ?? 0));
+    for (const [events, views] of folded) {
+      const rows = views.map(seatsOf);
+      for (const [place] of views[0]!.seats.entries()) {
+        const of = (field: 'costCents' | 'latencyMs' | 'progress') =>
+          rows.map((row) => row[place]![field]);
+        expect(falling(of('costCents'))).toBe(false);
+        expect(falling(of('latencyMs'))).toBe(false);
+        expect(calmStreams.includes(events) && falling(of('progress'))).toBe(false);
+      }
+    }
+  });
+
+  test('the latency of a seat is that of all its calls, the failed ones included', () => {
+    const retried = started()
+      .given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited'))
+      .given(begin('opinion.S1', 2), answers('opinion.S1', opinion(), { attempt: 2 }));
+    expect(seat(retried).latencyMs).toBe(8400);
   });
 
   test('follows the text that streams in, up to what only the whole answer gives', () => {
@@ -382,7 +433,7 @@ describe('the progress of a seat', () => {
     const at = (progress: number) =>
       describeRun(withStreamed(view, [{ slot: 'opinion.S1', progress }]), later).models[0]
         ?.progress;
-    expect([at(0), at(50), at(94), at(100), at(400)]).toEqual([0, 20, 37, 38, 38]);
+    expect([at(0), at(50), at(94), at(100), at(400)]).toEqual([0, 24, 46, 49, 49]);
   });
 
   test('is never moved back by an older report, or by one of an answered call', () => {
@@ -399,7 +450,7 @@ describe('the progress of a seat', () => {
     expect(seat(script)).toMatchObject({
       status: 'failed',
       progress: 100,
-      reason: 'The provider account has a billing problem',
+      reason: 'The provider account has a billing issue',
     });
   });
 
@@ -408,7 +459,7 @@ describe('the progress of a seat', () => {
     ['processing', null, started().given(begin('opinion.S1'))],
     [
       'retrying',
-      'Retrying: The provider is limiting requests',
+      'Retrying: The provider is rate limiting us',
       started().given(begin('opinion.S1'), fails('opinion.S1', 'rate_limited')),
     ],
     ['refused', 'The model declined to answer this question', started().died(['opinion.S1'])],
@@ -433,11 +484,11 @@ describe('the progress of a seat', () => {
       'The call was lost',
       started().given(...[1, 2, 3, 4].map((attempt) => begin('opinion.S1', attempt))),
     ],
-    ['failed', 'Had not answered when the run ended', started().given(begin('opinion.S1'), cancel)],
+    ['failed', "Hadn't answered when the run ended", started().given(begin('opinion.S1'), cancel)],
     ['completed', null, inReviews().answered(['review.S1'])],
     [
       'completed',
-      'No review: The answer did not have the required form',
+      "No review: The answer wasn't in the required format",
       inReviews()
         .died(['review.S1'], 'malformed')
         .answered(reviewsOf(allSeats.slice(1))),
@@ -471,11 +522,11 @@ describe('the progress of a seat', () => {
       });
     expect(seat(script)).toMatchObject({
       status: 'excluded',
-      reason: 'Left out of the vote: its answer tried to instruct its reviewers (6 flagged it)',
+      reason: 'Excluded from the vote: its answer tried to instruct the reviewers (flagged by 6)',
     });
     expect(described(script).evolution.bias?.uncertainty_factors).toContainEqual({
       kind: 'process',
-      text: 'One answer was left out of the vote.',
+      text: 'One answer was excluded from the vote.',
     });
   });
 });
@@ -571,7 +622,7 @@ describe('the result of a run', () => {
       decision: `${best} would raise the price once.`,
       sections: [
         { heading: 'Why', blocks: [{ text: `${best} reasons.`, claim_ids: [] }] },
-        { heading: 'What it rests on' },
+        { heading: 'Based on' },
         { heading: 'Risks' },
       ],
       verified: 'none',
@@ -583,7 +634,7 @@ describe('the result of a run', () => {
   });
 
   test.each([
-    ['You cancelled this run.', inClaims().given(cancel)],
+    ['You canceled this run.', inClaims().given(cancel)],
     ['No model gave an answer that could be used.', started().given(deadline('opinions', 'hard'))],
     ['Too few models reviewed the answers.', inReviews().given(deadline('reviews', 'hard'))],
     [
@@ -591,7 +642,7 @@ describe('the result of a run', () => {
       inReviews().given({ type: 'RunDeadline', now: noon }),
     ],
     [
-      'The models of this strategy are not available.',
+      "This strategy's models aren't available.",
       created().given({ type: 'Start', now: noon, seatable: false }),
     ],
   ])('the result of a run is empty, and the reason is given: %s', (words, script) => {
@@ -606,7 +657,7 @@ describe('the result of a run', () => {
     const script = begun.answered(reviewsOf(allSeats));
     const claims = viewOf(script).ledger?.claims ?? {};
     const bias = described(script).evolution.bias;
-    expect(bias?.agreement_note).toBe('Not scored: no claim ledger');
+    expect(bias?.agreement_note).toBe("No score: the claims couldn't be collected");
     for (const { claim_id: id, text } of bias?.consensus_points ?? [])
       expect(text).toBe(
         `${claims[id]?.authors[0]} claims ${claims[id]?.importance === 3 ? 'first' : 'second'}.`,
@@ -616,9 +667,9 @@ describe('the result of a run', () => {
 
 type Agreement = Scores['agreement'];
 test.each<[Agreement['capped'], number, Scores['clearWinnerReason'], string | null, RegExp]>([
-  [true, 60, 'clear', 'contested', /^Capped at 60: a third or more contest/],
+  [true, 60, 'clear', 'contested', /^Capped at 60: a third or more of the models contest/],
   [false, 80, 'clear', null, /^null$/],
-  ['contested', 59, 'clear', 'contested', /^Capped at 59: a third or more contest/],
+  ['contested', 59, 'clear', 'contested', /^Capped at 59: a third or more of the models contest/],
   ['copies', 79, 'copies', 'copies', /^Copies of one model tend to agree.*Capped at 79\.$/],
   [null, 40, 'copies', null, /^Copies of one model tend to agree; agreement says little here\.$/],
   ['contested', 59, 'copies', 'contested', /^Capped at 59.*Copies of one model/],

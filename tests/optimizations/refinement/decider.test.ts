@@ -83,7 +83,7 @@ describe('the stages of a refinement', () => {
 
   test('a refinement can be cancelled while its seats vote, and not once it is written', () => {
     expect(voting().given(cancel).state).toMatchObject({ outcome: 'cancelled' });
-    expect(() => voting().answered(votes).when(cancel)).toThrow('can no longer be cancelled');
+    expect(() => voting().answered(votes).when(cancel)).toThrow("can't be canceled anymore");
   });
 
   test('a refinement with too few votes fails, at once when no more can come', () => {

@@ -11,6 +11,7 @@ import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdo
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { openTexts, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { refinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
+import { takenUpSummary } from '#services/optimizations/reading/words/taken-up.ts';
 import { optimization } from '#services/optimizations/run/optimization.ts';
 import { sweepRuns } from '#services/optimizations/sweep.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
@@ -192,21 +193,39 @@ describe('an included refinement', () => {
     });
     expect(run.refines?.claim_ids[0]).toBe(claim);
     expect(run.refines?.claim_ids.length).toBeLessThanOrEqual(10);
-    expect(run.result?.changed).toMatch(/^This text is about (the same|another) option /);
+    expect(run.result?.changed).toMatch(
+      /^The decision is (the same as|another one than) before the second vote/,
+    );
     expect(run.result?.heading).not.toBe('best_single_answer');
     expect(run.models.map(({ status }) => status)).toEqual(root.models.map(() => 'completed'));
     expect(run.models.map(({ rank }) => rank)).toEqual(root.models.map(({ rank }) => rank));
     expect(await creditEvents()).toBe(before);
     // Nothing of the root changes but what says of its refinements.
-    const { refinements, refinable, council: view, ...after } = await read(root.id);
-    const { refinements: _none, refinable: _before, council: viewBefore, ...rest } = root;
+    const { refinements, newer, refinable, council: view, ...after } = await read(root.id);
+    const {
+      refinements: _none,
+      newer: _older,
+      refinable: _before,
+      council: viewBefore,
+      ...rest
+    } = root;
     expect(after).toEqual(rest);
-    expect({ ...view, refinements: [], refinable: null }).toEqual({
+    expect({ ...view, refinements: [], newer: null, refinable: null }).toEqual({
       ...viewBefore,
       refinements: [],
+      newer: null,
       refinable: null,
     });
     expect(refinements.map(({ id }) => id)).toEqual([run.id]);
+    expect(newer).toMatchObject({
+      id: run.id,
+      number: 1,
+      outcome: run.outcome,
+      decision: run.result?.decision,
+      changed: takenUpSummary(run.council),
+      same_option: root.result?.option_id === run.result?.option_id,
+    });
+    expect(run.newer).toBeNull();
     expect(refinable).toMatchObject({ allowed: true, price: 2 });
     expectPrompts(run, claim);
   });
@@ -424,14 +443,16 @@ describe('a call that begins a refinement', () => {
     });
     expect(await read(refinementId(root.id, 1))).toMatchObject({
       status: 'cancelled',
-      ended_because: 'This refinement was not started.',
+      ended_because: 'This refinement never started.',
       credits: { charged: 0 },
     });
     expect(await council.ended(person, refinementId(root.id, 2))).toMatchObject({
       status: 'completed',
     });
     const { refinements } = await read(root.id);
-    expect(refinements.map((one) => one.refinement_number)).toEqual([2]);
+    // One that never began has no number of its own.
+    expect(refinements.map((one) => one.refinement_number)).toEqual([1]);
+    expect((await read(refinementId(root.id, 2))).refines?.number).toBe(1);
   });
 
   test('a refinement whose process died before it started is cancelled, and another can begin', async () => {
@@ -474,7 +495,7 @@ describe('a call that begins a refinement', () => {
     await sweepRuns({ ...council.core, log, clock: () => Date.now() + 60_000 });
     expect(await read(id)).toMatchObject({
       status: 'cancelled',
-      ended_because: 'This refinement was not started.',
+      ended_because: 'This refinement never started.',
     });
     expect((await refined()).status).toBe('completed');
   });
@@ -604,10 +625,20 @@ describe('a refinement belongs to its root', () => {
     run = await refined({ changed_fact: fact });
   });
 
+  test("a run's claims as CSV have a row for each claim and a column for each model", async () => {
+    const path = `/optimizations/${run.id}/claims?format=csv`;
+    const reply = await council.call(path, { token: person.token });
+    expect(reply.headers.get('content-type')).toMatch(/^text\/csv/);
+    const [names, ...lines] = (await reply.text()).trimEnd().split(/\r\n(?=c\d)/);
+    expect(names).toContain(run.models.map(({ seat, name }) => `${seat} ${name}`).join(','));
+    expect(lines).toHaveLength(Object.keys(run.council.ledger!.claims).length);
+  });
+
   test('lists show the root alone, with the number of its refinements', async () => {
     expect(await listed(run.id)).toBeUndefined();
     expect(await listed(root.id)).toMatchObject({
       refinements: 1,
+      newest_outcome: run.outcome,
       running_refinement_id: null,
       root_id: null,
       refinement_number: null,
@@ -699,10 +730,10 @@ describe('a refinement belongs to its root', () => {
     await council.core.sealer.eraseKey(root.id);
     const erased = await read(run.id);
     expect(erased).toMatchObject({
-      title: 'Erased',
-      challenge: 'Erased',
-      refines: { text: 'Erased', given_before: [], decision_before: null },
-      result: { decision: 'Erased', changed: 'Erased' },
+      title: 'Deleted',
+      challenge: 'Deleted',
+      refines: { text: 'Deleted', given_before: [], decision_before: null },
+      result: { decision: 'Deleted', changed: 'Deleted' },
       refinable: { allowed: false },
     });
     expect(JSON.stringify(erased)).not.toContain(fact);

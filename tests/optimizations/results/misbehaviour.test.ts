@@ -127,7 +127,7 @@ const table: readonly [string, Persona, Ending][] = [
     {
       ...withoutDraft,
       drafts: 0,
-      because: 'The claims of the answers could not be merged, so no recommendation was written.',
+      because: "The claims couldn't be merged, so no recommendation was written.",
     },
   ],
 ];

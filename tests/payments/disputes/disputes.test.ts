@@ -87,27 +87,27 @@ describe('mails about a dispute', () => {
     expect([taken?.kind, others]).toEqual(['dispute-taken', []]);
     expect(taken?.subject).toBe('Your payment of $10.00 is disputed');
     for (const words of [
-      'Your bank has taken back $10.00 of your payment for Boost 20',
+      'Your bank took back $10.00 of your payment for Boost 20',
       '15 credits were taken back from your account.',
-      '5 credits of it were used already, so your account owes them.',
-      'No optimization can start until the debt is settled.',
-      'The next credits that you receive settle it first',
-      'no money moved',
+      'You had already used 5 credits from this payment, so you owe them.',
+      "You can't start an optimization until they're settled.",
+      'The next credits you buy or receive settle them first',
+      'No money moved',
       `${shop.core.publicUrl}/credits/purchase`,
     ])
       expect(taken?.text).toContain(words);
-    expect(taken?.html).toContain('5 credits of it were used already');
+    expect(taken?.html).toContain('already used 5 credits from this payment');
     now += 1_000;
     shop.stripe.moveDispute(id, 'won');
     await shop.deliver({ copies: 2 });
     await disputeMoved(shop.payments, id);
     const [, over, ...more] = await mailsOf(one);
     expect([over?.kind, more]).toEqual(['dispute-over', []]);
-    expect(over?.subject).toBe('The dispute about your payment of $10.00 is over');
+    expect(over?.subject).toBe('The dispute about your payment of $10.00 is closed');
     for (const words of [
-      '15 credits are back in your account.',
-      'The 5 credits that your account owed because of it are not owed any more.',
-      'You can start optimizations again.',
+      '15 credits are back in your balance.',
+      'You no longer owe the 5 credits this dispute caused.',
+      'You can start optimizations as usual.',
     ])
       expect(over?.text).toContain(words);
   });
@@ -127,7 +127,7 @@ describe('mails about a dispute', () => {
     const { id } = shop.stripe.openDispute(one.intentId, { inquiry: true });
     await shop.deliver();
     const [inquiry] = await mailsOf(one);
-    expect(inquiry?.subject).toBe('Your bank asks about your payment of $10.00');
+    expect(inquiry?.subject).toBe('Your bank is asking about your payment of $10.00');
     expect(inquiry?.text).toContain('20 credits were taken back from your account.');
     expect(inquiry?.text).not.toContain('owe');
     now += 1_000;
@@ -147,7 +147,7 @@ describe('mails about a dispute', () => {
     await shop.deliver();
     const [taken] = await mailsOf(one);
     expect(taken?.text).toContain('6 credits were taken back');
-    expect(taken?.text).toContain('Up to 14 credits more are held by a running optimization');
+    expect(taken?.text).toContain('Up to 14 more credits are on hold for a running optimization');
     await run.capture();
     now += 1_000;
     await shop.buy(one.person, 'boost-20');
@@ -155,7 +155,7 @@ describe('mails about a dispute', () => {
     shop.stripe.moveDispute(id, 'won');
     await shop.deliver();
     const [, over] = await mailsOf(one);
-    expect(over?.text).toContain('20 credits are back in your account.');
+    expect(over?.text).toContain('20 credits are back in your balance.');
   });
 
   test('mails about a dispute are not written of a dispute that took nothing, and not to an address that is not confirmed', async () => {
@@ -241,9 +241,9 @@ describe('a dispute', () => {
     shop.stripe.moveDispute(id, 'won');
     await shop.deliver();
     expect(await linesOf(one)).toEqual([
-      'dispute: Dispute won, credits given back: Boost 20',
-      'dispute: Credits of a disputed payment: Boost 20',
-      'inquiry: Credits of a payment that the bank asks about: Boost 20',
+      'dispute: Dispute won, credits returned: Boost 20',
+      'dispute: Credits from a disputed payment: Boost 20',
+      'inquiry: Credits from a payment your bank is asking about: Boost 20',
     ]);
     const month = new Date(now).toISOString().slice(0, 7);
     const statement = await readStatement(shop.database.pool, one.person.userId, month, now);
@@ -262,8 +262,8 @@ describe('a dispute', () => {
     shop.stripe.moveDispute(id, 'warning_closed');
     await shop.deliver();
     expect(await linesOf(one)).toEqual([
-      'inquiry: Inquiry closed, credits given back: Boost 20',
-      'inquiry: Credits of a payment that the bank asks about: Boost 20',
+      'inquiry: Inquiry closed, credits returned: Boost 20',
+      'inquiry: Credits from a payment your bank is asking about: Boost 20',
     ]);
     expect(await balanceOf(one)).toEqual({ available: 20, held: 0, debt: 0 });
     expect(await stagesOf(one)).toMatchObject([{ stage: 'closed', closed: true }]);

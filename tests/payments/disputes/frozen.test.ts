@@ -89,7 +89,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     await expect(hold(shop, one.person, 3)).rejects.toMatchObject({
       status: 403,
       code: 'spending-frozen',
-      message: expect.stringMatching(/refunded.*bank.*Write to us/) as string,
+      message: expect.stringMatching(/refunded.*bank.*Contact us/) as string,
     });
     const { secret } = await issueToken(shop);
     const refusal = await consume(shop, secret, { user_id: userId, credits: 3 });
@@ -120,7 +120,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
       ({ kind }) => kind === 'credits-frozen',
     );
     expect(own.map(({ text }) => text)).toEqual([
-      expect.stringContaining('your credits cannot be spent'),
+      expect.stringContaining("you can't spend your credits"),
     ]);
   });
 
@@ -159,7 +159,7 @@ describe('a payment that was refunded and is then lost to a dispute', () => {
     const id = lost(one);
     await shop.deliver();
     const { userId, email, token } = one.person;
-    await expect(unfreeze(email)).rejects.toThrow('--reason is missing');
+    await expect(unfreeze(email)).rejects.toThrow('Missing: --reason');
     const reason = 'The bank corrected itself';
     expect(await unfreeze(email, '--reason', reason)).toEqual({ user_id: userId, lifted: 1 });
     expect(await shop.data('/credits/balance', { token })).toMatchObject({

@@ -14,7 +14,7 @@ const failed = {
 test('a failed payment of a plan names the amount, how long the plan’s benefits stay, and where to repair it', () => {
   const email = planPaymentFailedEmail(failed);
   const words = email.paragraphs.join(' ');
-  expect(words).toContain('$25.00 for your plan Side-Gig Builder');
+  expect(words).toContain('Your $25.00 payment for the Side-Gig Builder plan');
   expect(words).toContain('stay until 2026-12-09 (UTC)');
   expect(words).not.toContain('test payments');
   expect(email.action?.url).toBe('https://sevenfold.test/credits/plan');
@@ -44,9 +44,9 @@ const moved = {
 
 test('a changed plan names what it becomes, when, and for how much', () => {
   const email = planMovedEmail(moved);
-  expect(email.subject).toBe('Your plan will be Empire Builder');
+  expect(email.subject).toBe('Your plan is changing to Empire Builder');
   expect(email.paragraphs).toEqual([
-    'You have changed your plan at Sevenfold. It renews on 2026-12-09 (UTC) as Empire Builder for $150.00, plus tax where it applies.',
+    'You changed your plan on Sevenfold. It renews on 2026-12-09 (UTC) as Empire Builder, at $150.00 a month plus tax where it applies.',
   ]);
   expect(email.action?.url).toBe('https://sevenfold.test/credits/plan');
 });
@@ -54,13 +54,13 @@ test('a changed plan names what it becomes, when, and for how much', () => {
 test('a cancelled plan names the day until which it stays, or says that it has ended', () => {
   const cancelled = { ...moved, action: 'plan.cancelled', nextName: null } as const;
   const email = planMovedEmail(cancelled);
-  expect(email.subject).toBe('Your plan is cancelled');
+  expect(email.subject).toBe('Your plan is canceled');
   expect(email.paragraphs).toEqual([
-    'You have cancelled your plan Side-Gig Builder at Sevenfold. It stays until 2026-12-09 (UTC) and does not renew: nothing more is charged.',
-    'Credits that you have stay.',
+    "You canceled your Side-Gig Builder plan on Sevenfold. It lasts until 2026-12-09 (UTC) and won't renew. You won't be charged again.",
+    'You keep the credits you have.',
   ]);
   const [ended] = planMovedEmail({ ...cancelled, until: null }).paragraphs;
-  expect(ended).toContain('It has ended, and nothing more is charged.');
+  expect(ended).toContain("It has ended, and you won't be charged again.");
 });
 
 test('a resumed plan names the next payment, and says when no money moves', () => {
@@ -68,8 +68,8 @@ test('a resumed plan names the next payment, and says when no money moves', () =
   const email = planMovedEmail({ ...resumed, movesMoney: false });
   expect(email.subject).toBe('Your plan continues');
   const words = email.paragraphs.join(' ');
-  expect(words).toContain('renews on 2026-12-09 (UTC) as Side-Gig Builder for $25.00');
+  expect(words).toContain('renews on 2026-12-09 (UTC) as Side-Gig Builder, at $25.00');
   expect(words).toContain('test payments');
   const [undated] = planMovedEmail({ ...resumed, until: null }).paragraphs;
-  expect(undated).toContain('It is Side-Gig Builder for $25.00 a month');
+  expect(undated).toContain('It is Side-Gig Builder, at $25.00 a month');
 });

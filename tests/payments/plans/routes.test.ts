@@ -150,8 +150,8 @@ test('an impossible change of a plan is refused with its reason', async () => {
   expect((await refusal('/credits/create-payment-intent', asPayment))[1]).toBe('unknown-package');
   expect(messages.slice(-3)).toEqual([
     'This package is not a plan: it is bought once, through a checkout session.',
-    'There is no such package.',
-    'This package is a plan: it is bought through a checkout session.',
+    "We don't offer this package.",
+    'This package is a plan. Buy it through a checkout session.',
   ]);
   expect(await refusal('/credits/plan', { action: 'pause' })).toEqual([400, 'validation']);
   expect(

@@ -50,10 +50,10 @@ describe('a receipt', () => {
     const [mail, ...others] = await mailbox.all(person.email);
     expect(others).toEqual([]);
     expect(mail?.subject).toBe('Your receipt: Boost 50, 50 credits');
-    expect(mail?.text).toContain('50 credits of Boost 50 were added');
+    expect(mail?.text).toContain('We added 50 credits from Boost 50');
     expect(mail?.text).toContain(': $25.00. No tax was added.');
     expect(mail?.text).toContain('You now have 50 credits available.');
-    expect(mail?.text).toContain('no money moved');
+    expect(mail?.text).toContain('No money moved');
     expect(mail?.text).toContain(row?.receipt_url ?? 'a link to the receipt');
     expect(mail?.text).toContain(purchaseId);
     expect(mail && linkIn(mail)).toBe(`${shop.core.publicUrl}/credits`);
@@ -138,9 +138,9 @@ describe('a payment that the bank refuses', () => {
     await deliver();
     const [mail, ...others] = await mailbox.all(person.email);
     expect(others).toEqual([]);
-    expect(mail?.subject).toBe('Your payment did not go through');
-    expect(mail?.text).toContain('$10.00 for Boost 20');
-    expect(mail?.text).toContain('Nothing was charged');
+    expect(mail?.subject).toBe("Your payment didn't go through");
+    expect(mail?.text).toContain('$10.00 payment for Boost 20');
+    expect(mail?.text).toContain("You weren't charged");
   });
 
   test('a payment that the bank refuses at the page itself needs no mail', async () => {
@@ -176,8 +176,8 @@ describe('the email of a receipt', () => {
   test('the email of a receipt names the amount with its tax, and the balance', () => {
     const email = receiptEmail(receipt);
     expect(email.paragraphs).toEqual([
-      'Thank you. 20 credits of Boost 20 were added to your Sevenfold account.',
-      'Paid on 2026-11-20 (UTC): $11.90. Of it, $1.90 is tax.',
+      'Thank you. We added 20 credits from Boost 20 to your Sevenfold account.',
+      'Paid on 2026-11-20 (UTC): $11.90. That includes $1.90 tax.',
       'You now have 1,020 credits available.',
     ]);
     expect(email.closing).toHaveLength(1);
@@ -186,15 +186,15 @@ describe('the email of a receipt', () => {
   test('the email of a receipt names the debt, and says when no money moved', () => {
     const renewal = { at: new Date('2026-12-20T10:00:00Z'), amountMinor: 2_500 };
     expect(receiptEmail({ ...receipt, renewal }).paragraphs.join(' ')).toMatch(
-      /renews on 2026-12-20 \(UTC\) for \$25\.00.+cancel at any time.+\/credits\/plan/,
+      /renews on 2026-12-20 \(UTC\) for \$25\.00.+Cancel anytime.+\/credits\/plan/,
     );
     const words = receiptEmail({ ...receipt, available: 1, debt: 4, movesMoney: false });
     expect(words.paragraphs.slice(2)).toEqual([
-      'You now have 1 credit available. Still owed: 4 credits.',
-      'This installation runs with test payments: no money moved, and no card was charged.',
+      'You now have 1 credit available. You still owe 4 credits.',
+      'This server uses test payments. No money moved, and no card was charged.',
     ]);
     expect(receiptEmail({ ...receipt, frozen: true }).paragraphs[2]).toBe(
-      'You now have 1,020 credits, which cannot be spent while your account is frozen.',
+      "You now have 1,020 credits, which you can't spend while your account is frozen.",
     );
     const failed = paymentFailedEmail({ ...receipt, amountMinor: 1_000 });
     expect(failed.paragraphs).toHaveLength(2);

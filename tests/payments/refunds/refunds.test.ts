@@ -678,8 +678,8 @@ describe('the emails of a refund', () => {
     const mails = (await mailsTo(shop, email)).filter(({ kind }) => kind.startsWith('refund'));
     expect(mails.map(({ kind, subject }) => `${kind}: ${subject}`)).toEqual([
       'refund-pending: Your refund of $9.50 is on its way',
-      'refund-confirmed: We have refunded $9.50',
-      'refund-failed: Your refund of $9.50 did not go through',
+      'refund-confirmed: We refunded $9.50',
+      "refund-failed: Your refund of $9.50 didn't go through",
     ]);
     const [, , failed] = mails;
     const until = new Date(now + 30 * dayMs).toISOString().slice(0, 10);
@@ -701,7 +701,7 @@ describe('the emails of a refund', () => {
     const mails = await mailsTo(shop, one.person.email);
     const failed = mails.find(({ kind }) => kind === 'refund-failed');
     const until = new Date(now + 30 * dayMs).toISOString().slice(0, 10);
-    expect(failed?.text).toContain('12 credits are back in your account');
+    expect(failed?.text).toContain('12 credits are back in your balance');
     expect(failed?.text).toContain(`ask for the refund again until ${until} (UTC)`);
   });
 
@@ -717,6 +717,6 @@ describe('the emails of a refund', () => {
     await shop.deliver();
     const mails = await mailsTo(shop, one.person.email);
     const failed = mails.find(({ kind }) => kind === 'refund-failed');
-    expect(failed?.text).toContain('The credits cannot be used');
+    expect(failed?.text).toContain("You can't use these credits");
   });
 });

@@ -59,7 +59,7 @@ describe('the response that is kept for a repeat', () => {
     const { data } = (await (await create('erased')).json()) as { data: Optimization };
     await app.core.sealer.eraseKey(data.id);
     const repeated = (await (await create('erased')).json()) as { data: Optimization };
-    expect(repeated.data).toMatchObject({ id: data.id, challenge: 'Erased', title: 'Erased' });
+    expect(repeated.data).toMatchObject({ id: data.id, challenge: 'Deleted', title: 'Deleted' });
   });
 
   test('an expired response is deleted when another key is used', async () => {

@@ -121,7 +121,7 @@ describe('the settings', () => {
     ['OPENAI_COMPATIBLE_ENDPOINTS', 'lab|http://canary:canary@127.0.0.1:1/v1||m;b|http://b/v1||m'],
   ])('the settings refuse a password in %s and repeat none of it', (name, value) => {
     expect(linesOf({ [name]: value })).toEqual([
-      `${name} must hold no user name and no password in an address`,
+      `${name} must not contain a user name or password`,
     ]);
   });
 

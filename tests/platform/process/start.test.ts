@@ -85,7 +85,7 @@ describe('npm start ends at once with one line and exit code 2', () => {
     expect(start({ PORT: String(takenPort) })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `PORT: ${takenPort} on 127.0.0.1 is taken by another program\n`,
+      stderr: `PORT: ${takenPort} on 127.0.0.1 is already in use\n`,
     });
   });
 

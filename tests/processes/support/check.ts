@@ -95,7 +95,12 @@ export async function expectWhole(
 }
 
 /** Whether a run can be refined stands in other streams, so only a read knows it. */
-const ofEvents = (view: RunView): RunView => ({ ...view, refinable: null, refinements: [] });
+const ofEvents = (view: RunView): RunView => ({
+  ...view,
+  newer: null,
+  refinable: null,
+  refinements: [],
+});
 
 /** Every account, every stream and every read model equals its events, as `run` reports. */
 export async function expectVerified(settings: Settings, run = operate): Promise<void> {

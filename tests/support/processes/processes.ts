@@ -171,7 +171,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
   try {
     const greeting = await eventually('the greeting', () => {
       if (over) return { email: '', password: '' };
-      const match = /Demo account: (\S+) with the password (\S+)/.exec(output());
+      const match = /Demo account: (\S+), password (\S+)/.exec(output());
       return match === null ? null : { email: match[1] ?? '', password: match[2] ?? '' };
     });
     if (over) throw new Error('It ended before its greeting');

@@ -212,6 +212,8 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   'services/payments/statement.ts': ['historyColumns', 'historyJoins'],
   'services/payments/settle/sweep.ts': ['leftOver'],
   'services/recipes/recipes.ts': ['columns'],
+  'services/contact/messages.ts': ['columns'],
+  'services/policies/changes.ts': ['columns'],
   'services/platform/http/idempotency.ts': ['mine'],
   'services/platform/jobs/job-locks.ts': ['isWithoutJob', 'lockName'],
   'services/platform/mail/mail.ts': ['handOverColumns'],

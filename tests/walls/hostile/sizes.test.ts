@@ -113,7 +113,7 @@ describe('JSON may be nested 20 deep', () => {
     });
     expect(response.status).toBe(400);
     const reply = (await response.json()) as { message: string };
-    expect(reply.message === 'The body is nested too deeply.').toBe(isTooDeep);
+    expect(reply.message === 'The request body is nested too deeply.').toBe(isTooDeep);
   });
 
   test('brackets in a string are not nesting', async () => {

@@ -163,7 +163,7 @@ describe('the braid of a run', () => {
     const view = braidOf(storyOf(inReviews()).view());
     expect(view.hasVotes).toBe(false);
     expect(view.seats.every((seat) => seat.placement === null)).toBe(true);
-    expect(braidSentence(view)).toBe('7 models at work; no votes yet.');
+    expect(braidSentence(view)).toBe('7 models, no votes counted.');
   });
 
   it('a run before its first call is shown as getting ready', () => {

@@ -16,6 +16,7 @@ import {
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 import {
+  account,
   faultsInEveryLook,
   page as pageOf,
   runOf,
@@ -24,7 +25,7 @@ import {
 import { balance, runServer, type RunServer } from '#tests/web/support/run-server.ts';
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
-import { member, ok, problem, serveSite, type Site } from '#tests/web/support/site.ts';
+import { member, ok, problem, serveSite, sessionOf, type Site } from '#tests/web/support/site.ts';
 import { computedSentences } from '#services/optimizations/reading/words/result.ts';
 
 /**
@@ -115,10 +116,10 @@ describe('the chamber', () => {
       )
       .waitFor();
     await page.getByText('I charge $240. Should I charge *$290*?').waitFor();
-    await expect.poll(() => page.title()).toBe('0 % · Evolution Chamber');
+    await expect.poll(() => page.title()).toBe('0% · Evolution Chamber');
     server.publish(untilReviews);
-    await page.getByText('7 of 7', { exact: true }).waitFor();
-    await expect.poll(() => page.title()).toMatch(/^4\d % · Evolution Chamber$/);
+    await page.getByText('7 answered', { exact: true }).waitFor();
+    await expect.poll(() => page.title()).toMatch(/^4\d% · Evolution Chamber$/);
     server.publish(whole.facts.length);
     await page.getByRole('link', { name: 'View results' }).waitFor();
     await expect.poll(() => page.title()).toBe('Done · Evolution Chamber');
@@ -138,12 +139,13 @@ describe('the chamber', () => {
       progress: 50,
     });
     const card = page.getByRole('listitem').filter({ hasText: 'Writing an answer' });
-    await card.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
-    await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('20');
+    const words = page.getByRole('region', { name: 'Words of S1' });
+    await words.getByText('Begin **small** <img src=x onerror=alert(1)>').waitFor();
+    await expect.poll(() => card.getByRole('progressbar').getAttribute('value')).toBe('24');
   });
 
-  it('nothing moves during the run or when it ends', async () => {
-    const { page, server } = await watch(whole, untilStarted);
+  it.each([1280, 390])('nothing moves during the run or when it ends, %i px', async (width) => {
+    const { page, server } = await watch(whole, untilStarted, { width });
     await page.evaluate(() => {
       const shifts = globalThis as unknown as { shifted: number };
       shifts.shifted = 0;
@@ -161,7 +163,28 @@ describe('the chamber', () => {
     const shifted = await page.evaluate(
       () => (globalThis as unknown as { shifted: number }).shifted,
     );
-    expect(shifted).toBeLessThanOrEqual(0.02);
+    expect(shifted).toBeLessThanOrEqual(0.01);
+  });
+
+  it('the chamber says that it can be closed, and turns on the email of a run that ends', async () => {
+    const server = runServer(whole, untilStarted);
+    const profile = { ...sessionOf().user, ...account };
+    let isWanted = false;
+    site.answer((call) => {
+      if (call.path !== '/api/users/me') return server.api(call);
+      if (call.method === 'PATCH') isWanted = true;
+      return ok({ ...profile, notify_run_finished: isWanted });
+    });
+    const page = await open(`/evolution-chamber?id=${runId}`);
+    await page.getByText('its result will be on your dashboard').waitFor();
+    await page.getByRole('button', { name: 'Email me when a run ends' }).click();
+    await page.getByText("The run continues, and we'll email you when it ends.").waitFor();
+    expect(site.calls.findLast(({ method }) => method === 'PATCH')?.body).toEqual({
+      notify_run_finished: true,
+    });
+    server.publish(whole.facts.length);
+    await page.getByText('14 credits were charged.').waitFor();
+    expect(await page.getByText('You can close this page').count()).toBe(0);
   });
 
   it('the chamber catches up after the stream broke off, from its last id', async () => {
@@ -170,7 +193,7 @@ describe('the chamber', () => {
     await page.getByText(/^Reconnecting, last update \d+ s ago$/).waitFor();
     server.publish(untilSynthesis);
     await page.getByText('Connected').waitFor();
-    await page.getByText('7 of 7', { exact: true }).waitFor();
+    await page.getByText('7 answered', { exact: true }).waitFor();
     expect(server.resumed.at(-1)).toBe(`e.1.${untilStarted}`);
     server.publish(whole.facts.length);
     await page.getByText('Result ready').waitFor();
@@ -178,7 +201,8 @@ describe('the chamber', () => {
 
   it('a seat opens in a dialog that returns the focus, and three answers are compared claim by claim', async () => {
     const { page } = await watch(whole, whole.facts.length);
-    const opener = page.getByRole('button', { name: 'Open S1' });
+    await page.getByRole('button', { name: /read S1$/ }).click();
+    const opener = page.getByRole('button', { name: 'Details of S1' });
     await opener.click();
     const dialog = page.getByRole('dialog', { name: 'Seat S1' });
     await dialog.getByText('S1 weighs the risk first.').waitFor();
@@ -191,9 +215,10 @@ describe('the chamber', () => {
       .poll(() => opener.evaluate((element) => element === document.activeElement))
       .toBe(true);
 
-    for (const seat of ['S1', 'R1', 'I1']) await page.getByLabel(`Compare ${seat}`).check();
-    await page.getByRole('button', { name: 'Compare 3' }).click();
-    const comparison = page.getByRole('dialog', { name: 'Compare S1, R1 and I1' });
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    const comparison = page.getByRole('dialog', { name: 'Compare answers' });
+    // One of each role to begin with.
+    await comparison.getByRole('table', { name: 'S1, R1 and I1 side by side' }).waitFor();
     await comparison.getByText('S1 would begin small.').waitFor();
     await comparison.getByText('c1 The claim c1 holds.').waitFor();
     expect(await violations(page)).toEqual([]);
@@ -201,7 +226,7 @@ describe('the chamber', () => {
 
   it('the braid can be shown as a table', async () => {
     const { page } = await watch(whole, untilReviews);
-    await page.getByRole('img', { name: '7 models at work; no votes yet.' }).waitFor();
+    await page.getByRole('img', { name: '7 models, no votes counted.' }).waitFor();
     await page.getByRole('button', { name: 'Show as table' }).click();
     await expect.poll(() => page.getByRole('row').count()).toBe(8);
   });
@@ -210,9 +235,9 @@ describe('the chamber', () => {
     const { page } = await watch(whole, whole.facts.length);
     await page.getByText('Agreement is not correctness.').waitFor();
     await page.getByLabel('Show', { exact: true }).uncheck();
-    await page.getByText('Hidden here only. The run measures it anyway.').waitFor();
+    await page.getByText('Hidden from view. The run still measures it.').waitFor();
     await page.reload();
-    await page.getByText('Hidden here only. The run measures it anyway.').waitFor();
+    await page.getByText('Hidden from view. The run still measures it.').waitFor();
   });
 
   it('a run in synthesis offers no cancellation', async () => {
@@ -237,19 +262,25 @@ describe('the chamber', () => {
     await dialog.getByRole('button', { name: 'Cancelling...' }).waitFor();
     server.publish(story.facts.length);
     await page.waitForURL(`**/optimizations/${runId}`);
-    await page.getByText('7 credits returned to your balance.').first().waitFor();
-    await page.getByText('you cancelled the run before the models had reviewed').waitFor();
+    const notices = page.getByRole('region', { name: 'Notifications' });
+    await notices.getByText('7 credits returned to your balance.').waitFor();
+    await page.getByText('You canceled this run', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Copy as Markdown' }).waitFor();
   });
 
   it('a run that could not be cancelled is shown to continue', async () => {
     const story = storyOf(started().answered(opinionsOf(['S1'])));
     const { page, server } = await watch(story, story.facts.length);
-    server.answerCommands(problem(409, 'too-late', 'The recommendation is being written.'));
+    server.answerCommands(problem(503, 'busy', 'The server is busy.'));
+    const cancelRun = page.getByRole('button', { name: 'Cancel run' });
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await page.getByRole('button', { name: 'Cancel run' }).click();
+    await cancelRun.click();
     await page.getByText('Failed to cancel optimization').first().waitFor();
-    await page.getByText('The run continues.').waitFor();
+    await page.getByText('The run is still going.').waitFor();
+    // Only what a repeat can cure may be repeated.
+    server.answerCommands(problem(409, 'finishing', 'The recommendation is being written.'));
+    await cancelRun.click();
+    await cancelRun.waitFor({ state: 'detached' });
   });
 
   it('an address without an id leads to the running run', async () => {
@@ -295,7 +326,7 @@ describe('the chamber', () => {
     await page.getByText('Failed to load optimization data').first().waitFor();
     broken = false;
     await page.getByText('Connected').waitFor();
-    await page.getByText('7 of 7', { exact: true }).waitFor();
+    await page.getByText('7 answered', { exact: true }).waitFor();
   });
 });
 
@@ -342,7 +373,7 @@ describe('the stream of a tab', () => {
     server.publish(untilSynthesis);
     await page.clock.runFor(20_000);
     await page.clock.runFor(1_000);
-    await page.getByText('7 of 7', { exact: true }).waitFor();
+    await page.getByText('7 answered', { exact: true }).waitFor();
     server.publish(whole.facts.length);
     await page.clock.runFor(6_000);
     await page.clock.runFor(1_000);
@@ -468,11 +499,11 @@ describe('the result', () => {
     await page.getByRole('heading', { name: 'Recommended by 7 of 7 models' }).waitFor();
   });
 
-  it('the page of a run that was never started offers to start or cancel it', async () => {
+  it('the page of a run that was never started offers to start or delete it', async () => {
     const story = storyOf(created());
     const { page, server } = await read(story);
-    await page.getByText('Nothing was charged; it costs 14 credits.').waitFor();
-    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    await page.getByText("haven't been charged. It costs 14 credits.").waitFor();
+    await page.getByRole('button', { name: 'Delete' }).waitFor();
     server.answerCommands(
       problem(402, 'insufficient-credits', 'You need 14 credits to run this optimization.'),
     );

@@ -147,7 +147,8 @@ describe('hostile text', () => {
     expect(words).not.toMatch(reordering);
 
     const chamber = await visit(`/evolution-chamber?id=${runId}`);
-    await chamber.page.getByRole('button', { name: 'Open S1' }).click();
+    await chamber.page.getByRole('button', { name: /read S1$/ }).click();
+    await chamber.page.getByRole('button', { name: 'Details of S1' }).click();
     await chamber.page.getByRole('heading', { name: 'Calls and retries' }).waitFor();
     await expect.poll(() => dangers(chamber.page)).toEqual([]);
     await expect.poll(() => chamber.page.title()).toBe('Done · Evolution Chamber');
@@ -170,7 +171,8 @@ it('hostile text is shown verbatim while it streams', async () => {
   const text = corpus.join(' ').replaceAll('\n', ' ');
   const delta = { run: runId, seat: 'S1', slot: 'opinion.S1', attempt: 1, offset: 0, progress: 9 };
   server.say({ ...delta, text });
-  await page.getByRole('button', { name: 'Open S1' }).click();
+  await page.getByRole('button', { name: /read S1$/ }).click();
+  await page.getByRole('button', { name: 'Details of S1' }).click();
   const dialog = page.getByRole('dialog', { name: 'Seat S1' });
   await dialog.getByText(text).waitFor();
   await expect.poll(() => dangers(page)).toEqual([]);

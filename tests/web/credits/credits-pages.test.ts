@@ -55,8 +55,10 @@ const empty = member({
     })),
     average_cost_per_optimization: null,
     completed_optimizations: 0,
+    consumption_by_day: analytics.consumption_by_day.map(({ day }) => ({ day, credits: 0 })),
     total_consumed: 0,
     most_used_models: [],
+    models: [],
   }),
   'GET /api/credits/history': ok([]),
 });
@@ -124,7 +126,7 @@ describe('the credits page', () => {
   it('the page lists what each model cost with its share, and links to the answers about credits', async () => {
     const page = await open('/credits');
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
-    await expect.poll(() => models.innerText()).toContain('8 · 57%');
+    await expect.poll(() => models.innerText()).toContain('GPT-6.1 Terra\n8.3 · 59%');
     const answers = page.getByRole('region', { name: 'How credits work' }).getByRole('link');
     await expect
       .poll(() => answers.evaluateAll((links) => links.map((link) => link.getAttribute('href'))))
@@ -137,9 +139,40 @@ describe('the credits page', () => {
     await page.getByText('No. Credits never expire').waitFor();
   });
 
+  it('the chart shows months or days, and the models lead to a page of what each costs', async () => {
+    const page = await open('/credits');
+    const chart = page.getByRole('region', { name: 'Usage Statistics' });
+    await chart.getByRole('img', { name: /to November 2026\. 14 this month/ }).waitFor();
+    await chart.getByRole('radio', { name: '30 days' }).check();
+    await chart.getByRole('img', { name: /October 22, 2026 to November 20, 2026\./ }).waitFor();
+    await chart.getByRole('radio', { name: '90 days' }).check();
+    await chart.getByRole('button', { name: 'Show as table' }).click();
+    await expect.poll(() => chart.getByRole('row').count()).toBe(91);
+    await page.getByRole('link', { name: 'Model costs' }).click();
+    await page.waitForURL('**/credits/models');
+    const own = page.getByRole('region', { name: 'Models in your runs' });
+    await expect
+      .poll(() => own.getByRole('row').nth(1).innerText())
+      .toMatch(/GPT-6\.1 Terra\s+OpenAI\s+4\s+8,123 in, 2,345 out\s+\$0\.021\s+8\.3\s+59%/);
+    const prices = page.getByRole('region', { name: 'Prices of models' });
+    await expect
+      .poll(() => prices.getByRole('row').allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/Model\s+Input\s+Output\s+One answer/),
+        expect.stringMatching(/GPT-6\.1 Terra\s+OpenAI\s+\$1\.25\s+\$10\.00\s+\$0\.012/),
+        expect.stringMatching(/Some Model\s+Some Maker\s+—\s+—\s+—/),
+      ]);
+    expect(await faultsInEveryLook(page)).toEqual([]);
+  });
+
   it('the page follows the ledger, and its computed figures follow a moment later', async () => {
     const { api: streaming, listening, publish, publishStale } = accountStream();
-    const later = { ...analytics, most_used_models: [{ model: 'later-model', total_credits: 14 }] };
+    const later = {
+      ...analytics,
+      most_used_models: [
+        { model: 'later-model', name: 'Later Model', total_credits: 14, millicredits: 14_000 },
+      ],
+    };
     let fetched = 0;
     let isComputed = false;
     const page = await open('/credits', {
@@ -152,18 +185,18 @@ describe('the credits page', () => {
       }),
     });
     const models = page.getByRole('region', { name: 'Most Used AI Models' });
-    await expect.poll(() => models.innerText()).toContain('8 · 57%');
+    await expect.poll(() => models.innerText()).toContain('GPT-6.1 Terra\n8.3 · 59%');
     await expect.poll(() => Promise.resolve(listening())).toBe(1);
     const before = fetched;
     publish({ ...balance, available_credits: 72 });
     await page.getByText('72', { exact: true }).first().waitFor();
     // This fetch is too early: the figures are computed after the ledger.
     await expect.poll(() => fetched).toBe(before + 1);
-    await expect.poll(() => models.innerText()).toContain('8 · 57%');
+    await expect.poll(() => models.innerText()).toContain('GPT-6.1 Terra\n8.3 · 59%');
     isComputed = true;
     publishStale('run_usage');
     publishStale('credit_analytics');
-    await models.getByText('later-model').waitFor();
+    await models.getByText('Later Model').waitFor();
     // The page uses nothing of the other read model.
     expect(fetched).toBe(before + 2);
   });
@@ -252,7 +285,7 @@ describe('the transaction history', () => {
     });
     const history = historyOf(page);
     await history
-      .getByText('Refund: 1 of the newest 50 transactions. Older ones are not looked through yet.')
+      .getByText('Refund: 1 of the newest 50 transactions. Load more to search older ones.')
       .waitFor();
     await expect.poll(() => history.getByRole('listitem').count()).toBe(1);
     await history.getByLabel('Month').selectOption(month);
@@ -557,7 +590,7 @@ describe('a monthly statement', () => {
       };
     });
     expect(drawn).toEqual({ paper: 'rgb(255, 255, 255)', ink: 'rgb(0, 0, 0)', shown: 0 });
-    await expect.poll(() => page.getByText(/^Statement of credits, /).isVisible()).toBe(true);
+    await expect.poll(() => page.getByText(/^Credit statement, /).isVisible()).toBe(true);
   });
 });
 
@@ -589,8 +622,8 @@ describe('the badge in the bar', () => {
         }),
       }),
     });
-    await page.getByRole('banner').getByText('50 credits · 14 owed').waitFor();
-    await page.getByText('The last payment of $150 did not go through.').waitFor();
+    await page.getByRole('banner').getByText('14 owed').waitFor();
+    await page.getByText("Your last payment of $150 didn't go through.").waitFor();
     await page.getByRole('link', { name: 'See your plan' }).waitFor();
   });
 

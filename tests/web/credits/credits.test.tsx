@@ -5,6 +5,7 @@ import { ApiProblem } from '#web/api/api.ts';
 import {
   barShares,
   consumptionSentence,
+  longDay,
   longMonth,
   shareOf,
   shortDay,
@@ -29,8 +30,15 @@ import {
   lineWords,
   transactionWords,
 } from '#web/features/credits/history/transaction-words.ts';
-import { csv } from '#web/ui/text/csv.ts';
+import { csvFile } from '#services/platform/csv.ts';
 import { money } from '#web/ui/text/figures.ts';
+import {
+  costWords,
+  partWords,
+  shareOfCredits,
+  tokenWords,
+} from '#web/features/credits/models/model-words.ts';
+import { analytics } from '#tests/web/support/member-site.ts';
 import { ledger, purchaseOf } from '#tests/web/support/credit-story.ts';
 
 describe('the tier of a balance', () => {
@@ -52,7 +60,9 @@ describe('the tier of a balance', () => {
   });
 
   it('a balance is well stocked above 20 credits, not at 20', () => {
-    expect([21, 20, 0].map(stockWords)).toEqual(['Well stocked', 'Running low', 'Running low']);
+    const wordsOf = (available_credits: number) =>
+      stockWords({ available_credits, debt_credits: 0, spending_frozen: false });
+    expect([21, 20, 0].map(wordsOf)).toEqual(['Well stocked', 'Running low', 'Running low']);
   });
 });
 
@@ -86,11 +96,11 @@ describe('what was bought, used and is left', () => {
   });
 });
 
-describe('the bars of a year', () => {
+describe('the bars of the chart', () => {
   const months = [
-    { month: '2026-09', credits: 0 },
-    { month: '2026-10', credits: 28 },
-    { month: '2026-11', credits: 14 },
+    { period: '2026-09', credits: 0 },
+    { period: '2026-10', credits: 28 },
+    { period: '2026-11', credits: 14 },
   ];
 
   it('the bars start at zero and are scaled to the tallest', () => {
@@ -98,27 +108,65 @@ describe('the bars of a year', () => {
   });
 
   it('a month with more returned than used has a bar of 0', () => {
-    expect(barShares([{ month: '2026-11', credits: -7 }])).toEqual([0]);
+    expect(barShares([{ period: '2026-11', credits: -7 }])).toEqual([0]);
   });
 
   it('the bars never leave their frame', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -1_000_000, max: 1_000_000 })), (amounts) => {
-        const shares = barShares(amounts.map((credits) => ({ month: '2026-11', credits })));
+        const shares = barShares(amounts.map((credits) => ({ period: '2026-11', credits })));
         return shares.every((share) => share >= 0 && share <= 1);
       }),
     );
   });
 
-  it('the bars name UTC months in every time zone', () => {
+  it('the bars name UTC months and days in every time zone', () => {
     expect(shortMonth('2026-11', 'en-US')).toBe('Nov');
     expect(longMonth('2026-01', 'en-US')).toBe('January 2026');
+    expect(longDay('2026-01-01', 'en-US')).toBe('January 1, 2026');
   });
 
   it('the bars are summarised in a sentence', () => {
-    expect(consumptionSentence(months, 'en-US')).toBe(
+    expect(consumptionSentence(months, 'month', 'en-US')).toBe(
       'Credits used, September 2026 to November 2026. 14 this month. Highest: 28 in October 2026.',
     );
+    const days = [
+      { period: '2026-11-19', credits: 14 },
+      { period: '2026-11-20', credits: 0 },
+    ];
+    expect(consumptionSentence(days, 'day', 'en-US')).toBe(
+      'Credits used, November 19, 2026 to November 20, 2026. 0 today. Highest: 14 on November 19, 2026.',
+    );
+    expect(consumptionSentence([], 'day')).toBe('No usage yet.');
+  });
+});
+
+describe('what a model cost', () => {
+  it.each([
+    [0, '0'],
+    [1, '<0.1'],
+    [49, '<0.1'],
+    [50, '0.1'],
+    [285, '0.3'],
+    [8260, '8.3'],
+    [14_000, '14'],
+  ])('a share of %i thousandths of a credit is shown as %s', (millicredits, words) => {
+    expect(shareOfCredits(millicredits, 'en-US')).toBe(words);
+  });
+
+  it('a small share of the credits is below one percent and never nothing', () => {
+    expect([partWords(5, 1000), partWords(120, 1000), partWords(0, 1000), partWords(0, 0)]).toEqual(
+      ['<1%', '12%', '0%', '--'],
+    );
+  });
+
+  it('a cost is a lower bound while a call of it is not priced', () => {
+    const [model] = analytics.models;
+    if (!model) throw new Error('The analytics have a model');
+    expect(costWords(model, 'en-US')).toBe('$0.021');
+    expect(costWords({ ...model, cost_is_minimum: true }, 'en-US')).toBe('at least $0.021');
+    expect(tokenWords(model, 'en-US')).toBe('8,123 in, 2,345 out');
+    expect(tokenWords({ ...model, input_tokens: 0, output_tokens: 0 })).toBe('--');
   });
 });
 
@@ -195,7 +243,7 @@ describe('a history that is filtered', () => {
       foundSentence(filter, { shown: 2, searched: 50, isAll }, 'en-US');
     expect(said({}, true)).toBeNull();
     expect(said({ type: 'refund' }, false)).toBe(
-      'Refund: 2 of the newest 50 transactions. Older ones are not looked through yet.',
+      'Refund: 2 of the newest 50 transactions. Load more to search older ones.',
     );
     expect(said({ type: 'refund' }, true)).toBe('Refund: 2 of all 50 transactions.');
     expect(said({ month: '2026-11' }, true)).toBe('50 transactions in November 2026.');
@@ -207,7 +255,7 @@ describe('a history that is filtered', () => {
 
 describe('a table for spreadsheets', () => {
   it('a CSV quotes what would end a cell, and contains no formulas', () => {
-    const table = csv([
+    const table = csvFile([
       ['a,b', 'say "x"', -3, undefined],
       ['=1+1', '-2', ' @x', 'line\nline'],
     ]);

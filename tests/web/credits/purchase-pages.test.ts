@@ -43,7 +43,7 @@ function planOf(change: Partial<NonNullable<Plan['plan']>> = {}): Plan {
 describe('the page of packages', () => {
   it('the page of packages passes axe and fits every window, light and dark', async () => {
     const page = await shop.open('/credits/purchase?cancelled=boost-20');
-    await page.getByText('Checkout cancelled, nothing was charged').first().waitFor();
+    await page.getByText("Checkout canceled. You weren't charged.").first().waitFor();
     for (const summary of await page.locator('main summary').all()) await summary.click();
     expect(await faultsInEveryLook(page)).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe('the page of packages', () => {
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 50' });
     await expect.poll(() => card.innerText()).toContain('3 runs, $7 per run');
     // A strategy that cannot run here is not offered.
-    const strategy = page.getByLabel('Count runs of');
+    const strategy = page.getByLabel('Show runs for');
     await expect
       .poll(() => strategy.getByRole('option').allInnerTexts())
       .toEqual(['Fast, 4 credits', 'Balanced, 14 credits']);
@@ -80,10 +80,8 @@ describe('the page of packages', () => {
       .getByRole('button', { name: 'Subscribe for $25 a month Side-Gig Builder' })
       .waitFor();
     const monthly = page.getByRole('region', { name: 'Monthly' });
-    await expect.poll(() => monthly.getByText('Most Popular').count()).toBe(1);
-    await expect
-      .poll(() => monthly.getByText('Renews every month until you cancel').count())
-      .toBe(2);
+    await expect.poll(() => monthly.getByText('Renews monthly. Cancel anytime').count()).toBe(2);
+    expect(await monthly.getByText('Most Popular').count()).toBe(0);
   });
 
   it('a double click opens one payment page, and the button works again after coming back', async () => {
@@ -114,7 +112,7 @@ describe('the page of packages', () => {
     // The payment page never loads, so this one stays busy.
     await page.route('https://pay.example/**', (route) => route.fulfill({ status: 204 }));
     await page.getByRole('button', { name: 'Buy for $10 Boost 20' }).click();
-    const busy = page.getByRole('button', { name: 'Opening the payment page…' });
+    const busy = page.getByRole('button', { name: 'Opening checkout…' });
     await busy.waitFor();
     await page.evaluate(() =>
       dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })),
@@ -135,7 +133,7 @@ describe('the page of packages', () => {
   it('a cancelled checkout is reported as not charged until the notice is dismissed', async () => {
     const page = await shop.open('/credits/purchase?cancelled=boost-20');
     const card = page.getByRole('listitem').filter({ hasText: 'Boost 20' });
-    await card.getByText('Checkout cancelled, nothing was charged').waitFor();
+    await card.getByText("Checkout canceled. You weren't charged.").waitFor();
     await expect
       .poll(() =>
         card
@@ -159,7 +157,7 @@ describe('the page of packages', () => {
     await expect
       .poll(() => card.innerText())
       .toContain('No checkout URL received from server. Please try again.');
-    await expect.poll(() => card.innerText()).toContain('Nothing was charged.');
+    await expect.poll(() => card.innerText()).toContain("You weren't charged.");
     await button.click();
     await expect.poll(() => checkouts().length).toBe(2);
     const [first, second] = checkouts().map(({ headers }) => headers.get('idempotency-key'));
@@ -193,7 +191,7 @@ describe('the page of packages', () => {
         call.path === '/api/credits/packages' ? (answers.shift() ?? whole(call)) : whole(call),
     });
     await page.getByText('Failed to load credit packages').first().waitFor();
-    await page.getByText('Nothing was charged.').waitFor();
+    await page.getByText("You weren't charged.").waitFor();
     const balances = calls('/api/credits/balance').length;
     await page.getByRole('button', { name: 'Try Again' }).click();
     await page.getByRole('heading', { name: 'Boost 125' }).waitFor();
@@ -293,7 +291,9 @@ describe('the page after a payment', () => {
     const main = page.locator('main');
     await main.getByRole('heading', { name: 'Purchase Verification Failed' }).waitFor();
     await main.getByText('Failed to verify purchase completion').waitFor();
-    await expect.poll(() => main.innerText()).toContain('please do not pay again');
+    await expect
+      .poll(() => main.innerText())
+      .toContain('Please check your credits before paying again');
     await main.getByText(session).waitFor();
     for (const [name, href] of [
       ['View Credits', '/credits'],
@@ -330,10 +330,10 @@ describe('the page of the plan', () => {
     const page = await shop.open('/credits/plan', {
       api: held({ status: 'past_due', due_cents: 15_000, grace_until: '2026-11-27T12:00:00.000Z' }),
     });
-    await page.getByText('The last payment of $150 did not go through').waitFor();
+    await page.getByText("Your last payment of $150 didn't go through").waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Cancel the plan' }).click();
-    await page.getByRole('dialog').getByText('It ends at once').waitFor();
+    await page.getByRole('button', { name: 'Cancel plan' }).click();
+    await page.getByRole('dialog').getByText('the plan ends right away').waitFor();
     // Nothing can be changed while a payment is missing.
     await expect.poll(() => page.getByRole('button', { name: /^Change to/ }).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
@@ -372,25 +372,27 @@ describe('the page of the plan', () => {
     await main.getByRole('button', { name: 'Change to Empire Builder' }).click();
     await dialog
       .getByText(
-        'From December 20, 2026 you pay $150 a month for 400 credits, instead of $25 for 50 credits.',
+        "From December 20, 2026, you'll pay $150 a month for 400 credits instead of $25 for 50 credits.",
       )
       .waitFor();
     await dialog.getByRole('button', { name: 'Change from December 20, 2026' }).click();
     await main
-      .getByText('Becomes Empire Builder on December 20, 2026: $150 for 400 credits a month.')
+      .getByText('Changes to Empire Builder on December 20, 2026: $150 a month for 400 credits.')
       .waitFor();
     await main.getByRole('button', { name: 'Keep Side-Gig Builder' }).click();
-    await dialog.getByText('It renews on December 20, 2026 as it is').waitFor();
+    await dialog.getByText('It renews on December 20, 2026 unchanged').waitFor();
     await dialog.getByRole('button', { name: 'Keep Side-Gig Builder' }).click();
     await main.getByText('Renews on December 20, 2026: $25 for 50 credits.').waitFor();
 
-    await main.getByRole('button', { name: 'Cancel the plan' }).click();
-    await dialog.getByText('It ends on December 20, 2026. The $25 a month').waitFor();
-    await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
-    await main.getByText('Ends on December 20, 2026. Nothing more is charged').waitFor();
+    await main.getByRole('button', { name: 'Cancel plan' }).click();
+    await dialog
+      .getByText('It ends on December 20, 2026. After that, no more $25 charges')
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Cancel plan' }).click();
+    await main.getByText("Ends on December 20, 2026. You won't be charged again").waitFor();
 
-    await main.getByRole('button', { name: 'Resume the plan' }).click();
-    await dialog.getByText('from December 20, 2026 you pay $25 a month').waitFor();
+    await main.getByRole('button', { name: 'Resume plan' }).click();
+    await dialog.getByText("From December 20, 2026, you'll pay $25 a month").waitFor();
     await dialog.getByRole('button', { name: 'Resume for $25 a month' }).click();
     await main.getByText('Renews on December 20, 2026').waitFor();
 
@@ -413,11 +415,11 @@ describe('the page of the plan', () => {
         },
       ),
     });
-    await page.locator('main').getByRole('button', { name: 'Cancel the plan' }).click();
+    await page.locator('main').getByRole('button', { name: 'Cancel plan' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
-    await dialog.getByText('The payment provider could not be reached.').waitFor();
-    await dialog.getByRole('button', { name: 'Not now' }).click();
+    await dialog.getByRole('button', { name: 'Cancel plan' }).click();
+    await dialog.getByText("We couldn't reach the payment provider.").waitFor();
+    await dialog.getByRole('button', { name: 'Never mind' }).click();
     await page.getByText('Renews on December 20, 2026').waitFor();
 
     await page.getByRole('button', { name: 'Manage cards and invoices' }).click();
@@ -430,6 +432,6 @@ describe('the page of the plan', () => {
   it('the account settings show the plan in short', async () => {
     const page = await shop.open('/profile', { api: held() });
     await page.getByText('Side-Gig Builder, $25 a month').waitFor();
-    await page.getByRole('link', { name: 'Change or cancel the plan' }).waitFor();
+    await page.getByRole('link', { name: 'Change or cancel plan' }).waitFor();
   });
 });

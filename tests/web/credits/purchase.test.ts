@@ -34,12 +34,12 @@ const problem = (status: number, code: string) =>
 
 describe('what a package is worth', () => {
   it.each([
-    ['opportunity-finder', balanced, 'Pays 2 Fast runs', '4 credits short of a Balanced run'],
-    ['opportunity-finder', fast, '2 runs, $2 per run', 'and 2 credits left'],
-    ['boost-20', balanced, '1 run, $7 per run', 'and 6 credits left'],
+    ['opportunity-finder', balanced, 'Pays for 2 Fast runs', '4 credits short of one Balanced run'],
+    ['opportunity-finder', fast, '2 runs, $2 per run', 'with 2 credits left over'],
+    ['boost-20', balanced, '1 run, $7 per run', 'with 6 credits left over'],
     ['boost-20', fast, '5 runs, $2 per run', null],
-    ['boost-125', balanced, '8 runs, $5.60 per run', 'and 13 credits left'],
-    ['empire-builder', balanced, '28 runs, $5.25 per run', 'and 8 credits left'],
+    ['boost-125', balanced, '8 runs, $5.60 per run', 'with 13 credits left over'],
+    ['empire-builder', balanced, '28 runs, $5.25 per run', 'with 8 credits left over'],
   ] as const)('the package %s is worth runs of %o', (id, strategy, main, rest) => {
     expect(worthInWords(packageOf(id), strategy, [fast, balanced], 'en-US')).toEqual({
       main,
@@ -50,9 +50,9 @@ describe('what a package is worth', () => {
   it('a package names the dearest strategy it pays, or none', () => {
     const slow = { ...fast, id: 'slow', name: 'Slow', credits: 8 };
     const small = packageOf('opportunity-finder');
-    expect(worthInWords(small, balanced, [fast, slow, balanced]).main).toBe('Pays 1 Slow run');
+    expect(worthInWords(small, balanced, [fast, slow, balanced]).main).toBe('Pays for 1 Slow run');
     expect(worthInWords(small, balanced, [balanced])).toEqual({
-      main: '4 credits short of a Balanced run',
+      main: '4 credits short of one Balanced run',
       rest: null,
     });
   });
@@ -102,12 +102,12 @@ describe('the address of the payment page', () => {
 describe('why the payment page did not open', () => {
   it.each([
     [new NoCheckoutAddress(), /^No checkout URL received from server/, 'again'],
-    [problem(503, 'payments-unavailable'), /^Buying is not available here/, 'none'],
+    [problem(503, 'payments-unavailable'), /^You can't buy credits right now/, 'none'],
     [problem(503, 'payment-provider'), /try again in a moment/, 'again'],
     [problem(409, 'plan-exists'), /^You already have a plan/, 'plan'],
-    [problem(400, 'unknown-package'), /no longer offered/, 'packages'],
-    [problem(500, 'internal'), /^The server had a problem/, 'again'],
-    [problem(0, 'network'), /^Network error occurred/, 'again'],
+    [problem(400, 'unknown-package'), /no longer offer/, 'packages'],
+    [problem(500, 'internal'), /^Something went wrong on our side/, 'again'],
+    [problem(0, 'network'), /^We couldn't connect/, 'again'],
   ] as const)('a payment page that did not open is explained for %s', (error, words, next) => {
     const refusal = refusalOf(error);
     expect(refusal.sentence).toMatch(words);
@@ -132,13 +132,13 @@ describe('the words after a payment', () => {
 
   it.each([
     [0, 0, ''],
-    [20, 0, '20 credits of them settled what your account owed; 1,230 credits were left to use.'],
+    [20, 0, '20 credits of them went toward the credits you owed, leaving 1,230 credits to use.'],
     [
       1_250,
       7,
-      'All of them settled what your account owed. Your account still owes 7 credits, and no optimization can start before they are settled.',
+      'All of them went toward the credits you owed. You still owe 7 credits. Settle them to start an optimization.',
     ],
-    [0, 1, 'Your account owes 1 credit, and no optimization can start before that is settled.'],
+    [0, 1, 'You owe 1 credit. Settle it to start an optimization.'],
   ])(
     'the page says that %i credits settled a debt of which %i are left',
     (settled_credits, debt_credits, words) => {
@@ -159,13 +159,17 @@ describe('the words after a payment', () => {
   it.each(['open', 'failed', 'expired'] as const)(
     'the page says for the state %s whether money may have moved',
     (status) => {
-      expect(wordsOf({ ...of, status }).sentence).toMatch(/charged/);
+      expect(wordsOf({ ...of, status }).sentence).toMatch(/charged|haven't received a payment/);
     },
   );
 
   it('a checkout of another account is reported as such', () => {
-    expect(verificationFailure(problem(404, 'not-found'))).toContain('signed in to then');
-    expect(verificationFailure(problem(500, 'internal'))).toContain('do not pay again');
+    expect(verificationFailure(problem(404, 'not-found'))).toContain(
+      'the account you were signed in to',
+    );
+    expect(verificationFailure(problem(500, 'internal'))).toContain(
+      'check your credits before paying again',
+    );
   });
 });
 
@@ -191,19 +195,19 @@ describe('the words of a plan', () => {
       {},
       packageOf('empire-builder'),
       'Active',
-      'Becomes Empire Builder on December 20, 2026: $150 for 400 credits a month.',
+      'Changes to Empire Builder on December 20, 2026: $150 a month for 400 credits.',
     ],
     [
       { status: 'past_due', due_cents: 15_000, grace_until: '2026-11-27T12:00:00.000Z' },
       null,
       'Payment failed',
-      'The last payment of $150 did not go through. The plan and its limit stay until November 27, 2026; a card that works keeps them.',
+      "Your last payment of $150 didn't go through. You keep the plan and its limit until November 27, 2026. Update your card to keep them longer.",
     ],
     [
       { status: 'cancelling' },
       null,
-      'Cancelled',
-      'Ends on December 20, 2026. Nothing more is charged; your credits stay yours.',
+      'Canceled',
+      "Ends on December 20, 2026. You won't be charged again, and you keep your credits.",
     ],
     [{ status: 'ended' }, null, 'Ended', 'It ended on December 20, 2026.'],
   ] as const)('the plan is described for %o', (change, next, word, sentence) => {
@@ -232,24 +236,24 @@ describe('the words of a plan', () => {
 
   it.each(['cancel', 'resume'] as const)('a %s says when it drops a pending change', (action) => {
     const changing = { ...plan, next_package_id: 'empire-builder' };
-    const dropped = 'The change that was planned is dropped.';
+    const dropped = 'Your scheduled change is canceled.';
     expect(questionOf({ action }, changing, 'en-US').sentences).toContain(dropped);
     expect(questionOf({ action }, plan, 'en-US').sentences).not.toContain(dropped);
   });
 
   it('the button that leaves a question names no action', () => {
     for (const action of ['cancel', 'resume'] as const)
-      expect(questionOf({ action }, plan).keep).toBe('Not now');
+      expect(questionOf({ action }, plan).keep).toBe('Never mind');
     for (const action of ['change', 'keep'] as const) {
       const other = packageOf('empire-builder');
-      expect(questionOf({ action, to: other, insteadOf: other }, plan).keep).toBe('Not now');
+      expect(questionOf({ action, to: other, insteadOf: other }, plan).keep).toBe('Never mind');
     }
   });
 
   it('an unpaid plan ends at once when it is cancelled', () => {
     const unpaid = { ...plan, status: 'past_due', due_cents: 15_000 } as const;
     const [sentence] = questionOf({ action: 'cancel' }, unpaid, 'en-US').sentences;
-    expect(sentence).toContain('at once');
+    expect(sentence).toContain('right away');
     expect(sentence).toContain('$150');
     expect(sentence).not.toContain('$25');
   });

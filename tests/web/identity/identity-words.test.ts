@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maskedEmail } from '#services/identity/contract.ts';
+import { maskedEmail } from '#services/identity/contract/forms.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 import { problems } from '#services/platform/problems.ts';
 import { ApiProblem } from '#web/api/api.ts';
@@ -32,7 +32,7 @@ describe('a refused sign-up', () => {
     [
       refused('rate-limited', 429, 'rate limit', { retryAfterSeconds: 30 }),
       'Too many attempts',
-      'Please try again in 30 s.',
+      'Please try again in 30 seconds.',
     ],
     [
       refused('rate-limited', 429, 'rate limit'),

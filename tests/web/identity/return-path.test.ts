@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ownPath } from '#services/identity/contract.ts';
+import { ownPath } from '#services/identity/contract/forms.ts';
 import { safeReturnPath } from '#web/features/identity/sessions/return-path.ts';
 
 const origin = 'https://sevenfold.example';

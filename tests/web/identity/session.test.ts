@@ -303,7 +303,8 @@ describe('who is there', () => {
     tab.session.updateUser(sessionOf().user);
     tab.session.updateUser({ ...sessionOf().user, name: 'Grace Example' });
     answers['POST /api/auth/password/reset'] = () => signedIn();
-    await tab.session.resetPassword({ token: 'a'.repeat(43), password: 'Correct1horse' });
+    const { resetPassword } = await import('#web/features/identity/links/link-calls.ts');
+    await resetPassword({ token: 'a'.repeat(43), password: 'Correct1horse' });
     tab.session.logout();
     expect(lines).toEqual([
       'Session: signed in',

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
+  account,
   balance,
+  brief,
   failing,
   faultsInEveryLook,
   member,
@@ -12,7 +15,7 @@ import {
   useMemberSite,
   violations,
 } from '#tests/web/support/member-site.ts';
-import { ok, problem } from '#tests/web/support/site.ts';
+import { type Call, ok, problem, sessionOf } from '#tests/web/support/site.ts';
 
 const { open, site } = useMemberSite();
 
@@ -62,7 +65,7 @@ describe('the dashboard', () => {
     await expect
       .poll(targets)
       .toEqual([`/evolution-chamber?id=${runId(9)}`, `/optimizations/${runId(2)}`]);
-    expect(await faultsInEveryLook(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('a link focuses the heading of its page, also when the page loads slowly', async () => {
@@ -114,7 +117,7 @@ describe('the dashboard', () => {
         }),
       }),
     });
-    await page.getByRole('heading', { name: 'What to do first' }).waitFor();
+    await page.getByRole('heading', { name: 'Get started' }).waitFor();
     await page.getByRole('link', { name: 'Get credits' }).waitFor();
     for (const card of ['Success Rate', 'Avg Cost'])
       await expect.poll(() => page.getByRole('region', { name: card }).innerText()).toContain('—');
@@ -167,6 +170,156 @@ describe('the dashboard', () => {
   });
 });
 
+describe('the elite dashboard', () => {
+  const profile = { ...sessionOf().user, ...account };
+  const keeping = () => {
+    let kept: object = { ...profile, preferred_dashboard: null };
+    return {
+      'GET /api/auth/session': () => ok({ ...sessionOf(), user: kept }),
+      'GET /api/users/me': () => ok(kept),
+      'PATCH /api/users/me': ({ body }: Call) => {
+        kept = { ...kept, ...(body as object) };
+        return ok(kept);
+      },
+    };
+  };
+
+  it('the elite dashboard comes first, passes axe, and leads to the run, the brief and a result', async () => {
+    const page = await open('/dashboard', {
+      api: member({
+        ...keeping(),
+        'GET /api/optimizations': pageOf(sixRuns),
+        [`GET /api/optimizations/${runId(1)}`]: problem(503, 'busy', 'Busy'),
+        'GET /api/users/me/stats': ok({ ...stats, average_minutes: 5, timed_optimizations: 3 }),
+      }),
+    });
+    const part = (name: string) => page.getByRole('region', { name, exact: true });
+    await expect.poll(() => part('Speed').innerText()).toContain('96x');
+    await part('Speed').getByText("How it's computed").click();
+    await part('Speed')
+      .getByText(/480 minutes \(an 8-hour day\) ÷ 5 minutes/)
+      .waitFor();
+    await expect
+      .poll(() => part('Competitive Intelligence').innerText())
+      .toContain('A lower price loses the buyers who pay most.');
+    await part('Elite Community Insights').getByText('Not enough shared results yet').waitFor();
+    const recent = part('Recent orchestrations');
+    await expect.poll(() => recent.getByRole('listitem').count()).toBe(4);
+    await recent.getByText('View all (6)').waitFor();
+    const chamber = `/evolution-chamber?id=${runId(1)}`;
+    for (const name of ['Evolution Chamber', 'Launch Evolution Chamber'])
+      await expect
+        .poll(() => page.getByRole('link', { name, exact: true }).getAttribute('href'))
+        .toBe(chamber);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Intelligence Brief' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Intelligence Brief' }).waitFor();
+  });
+
+  it('the switch is stored, works with the keyboard, and survives a reload', async () => {
+    const page = await open('/dashboard', { api: member(keeping()) });
+    await page.getByRole('radio', { name: 'Elite', checked: true }).focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('heading', { name: 'Monthly Usage' }).waitFor();
+    await expect
+      .poll(() =>
+        site()
+          .calls.filter(({ method }) => method === 'PATCH')
+          .map(({ body }) => body),
+      )
+      .toEqual([{ preferred_dashboard: 'standard' }]);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Monthly Usage' }).waitFor();
+    await page.getByRole('radio', { name: 'Standard', checked: true }).waitFor();
+  });
+
+  it('a choice that cannot be stored still shows, and the page says so', async () => {
+    const page = await open('/dashboard', { api: member({ 'PATCH /api/users/me': failing }) });
+    await page.getByText('Elite', { exact: true }).click();
+    await page
+      .getByText(/We couldn't save your choice/)
+      .first()
+      .waitFor();
+    await page.getByRole('heading', { name: 'Competitive Intelligence' }).waitFor();
+  });
+
+  it('sharing is off until it is switched on, and says what is shared', async () => {
+    const page = await open('/dashboard', { api: member(keeping()) });
+    const share = page.getByRole('checkbox', { name: 'Share my results with the community' });
+    await expect.poll(() => share.isChecked()).toBe(false);
+    await page.getByText(/Never your questions, answers, or name\./).waitFor();
+    await share.click();
+    await expect
+      .poll(() =>
+        site()
+          .calls.filter(({ method }) => method === 'PATCH')
+          .map(({ body }) => body),
+      )
+      .toEqual([{ shares_statistics: true }]);
+  });
+
+  it('without a run about competitors the card starts one', async () => {
+    const page = await open('/dashboard', {
+      api: member({ ...keeping(), 'GET /api/optimizations/competitive': ok({ run: null }) }),
+    });
+    await page.getByRole('link', { name: 'Ask about competitors' }).click();
+    await expect
+      .poll(() => page.getByLabel('What business challenge are you facing?').inputValue())
+      .toContain('our closest competitors');
+  });
+
+  it('the elite dashboard fails as a whole only when everything does', async () => {
+    let isDown = true;
+    const whole = member(keeping());
+    const page = await open('/dashboard', {
+      api: (call) =>
+        isDown && !call.path.includes('/auth/') && call.path !== '/api/users/me'
+          ? failing
+          : whole(call),
+    });
+    await page.getByText('Error Loading Dashboard').first().waitFor();
+    isDown = false;
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await page.getByRole('heading', { name: 'Competitive Intelligence' }).waitFor();
+  });
+});
+
+describe('the brief', () => {
+  it('the brief shows the decisions of 30 days, and downloads what it shows as Markdown', async () => {
+    const page = await open('/dashboard/brief');
+    await page.getByText('2 completed, 1 failed, refinements and deleted runs included.').waitFor();
+    await page.getByText('October 25 to November 24, 2026').waitFor();
+    const shown = [brief.runs[0]!.decision, 'Offer the guarantee to 10 buyers.', 'and 3 more'];
+    for (const text of shown) await page.getByText(text).waitFor();
+    expect(await violations(page)).toEqual([]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download Markdown' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('sevenfold-brief-2026-11-24.md');
+    const text = readFileSync(await download.path(), 'utf8');
+    for (const part of shown) expect(text).toContain(part);
+  });
+
+  it('an empty brief says what will be there and starts a run', async () => {
+    const page = await open('/dashboard/brief', {
+      api: member({
+        'GET /api/optimizations/brief': ok({
+          ...brief,
+          runs: [],
+          completed: 0,
+          failed: 0,
+          credits: 0,
+        }),
+      }),
+    });
+    await page.getByText(/Decisions of the last 30 days appear here/).waitFor();
+    await expect.poll(() => page.getByRole('button', { name: /Markdown|Print/ }).count()).toBe(0);
+    await page.locator('main').getByRole('link', { name: 'New Optimization' }).click();
+    await page.waitForURL('**/optimization');
+  });
+});
+
 describe('the usage of a person that cannot be read', () => {
   it('usage that cannot be read shows --, beside the plan that the session knows', async () => {
     let isDown = true;
@@ -179,6 +332,6 @@ describe('the usage of a person that cannot be read', () => {
     await expect.poll(() => card.innerText()).toContain('Free Plan');
     isDown = false;
     await card.getByRole('button', { name: 'Try Again' }).click();
-    await card.getByText('of 5 optimizations').waitFor();
+    await card.getByText('of 5 optimizations', { exact: true }).waitFor();
   });
 });

@@ -104,7 +104,7 @@ describe('the files of a question', () => {
     await expect.poll(() => rows(page).last().innerText()).toContain('Up to 5 files');
     await page.getByText('This file has no text').waitFor();
     await page.getByRole('button', { name: 'Remove scan.pdf' }).click();
-    await page.getByText('The files may have at most 40,000 characters together').waitFor();
+    await page.getByText('The files can have up to 40,000 characters together').waitFor();
     await expect.poll(() => start(page).isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Remove long.txt' }).click();
     await expect.poll(() => start(page).isEnabled()).toBe(true);
@@ -112,7 +112,7 @@ describe('the files of a question', () => {
 
   it('dropped files are added', async () => {
     const page = await openForm();
-    await page.getByText('or drop them here').evaluate((target) => {
+    await page.getByText('Or drop them here.').evaluate((target) => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File(['x'], 'costs.csv'));
       for (const type of ['dragover', 'drop'])

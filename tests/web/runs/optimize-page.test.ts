@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Locator, Page } from 'playwright-core';
 import { type CheckReply, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import {
+  balance,
   checker,
   failing,
   faultsInEveryLook,
@@ -10,10 +11,13 @@ import {
   runId,
   sidewaysScroll,
   strategies,
+  strategyOf,
   useMemberSite,
   violations,
 } from '#tests/web/support/member-site.ts';
 import { ok, problem, type Reply } from '#tests/web/support/site.ts';
+import { strategyIds } from '#services/models/strategy-list.ts';
+import { strategyName } from '#web/run/words.ts';
 
 const { open, site } = useMemberSite();
 
@@ -69,6 +73,7 @@ function run(change: object = {}): Reply {
     refinement_number: null,
     refines: null,
     refinements: [],
+    newer: null,
     refinable: null,
     ended_because: null,
     stand_in: null,
@@ -92,6 +97,9 @@ const calls = (path: string) =>
 const challengeField = (page: Page) => page.getByLabel('What business challenge are you facing?');
 const objective = (page: Page, number: number) =>
   page.getByRole('textbox', { name: `Objective ${number}`, exact: true });
+/** The chip that is checked, by its label. */
+const chosenType = (page: Page) =>
+  page.locator('label:has([name="challenge_type"]:checked)').innerText();
 const startButton = (page: Page) => page.locator('button[type="submit"]');
 
 async function fill(page: Page): Promise<void> {
@@ -100,6 +108,15 @@ async function fill(page: Page): Promise<void> {
 }
 
 const kept = (page: Page) => page.evaluate((key) => localStorage.getItem(key), draftKey);
+
+/** As many as the catalog has, with its longest name and line. */
+const everyStrategy = strategyIds.map((id) =>
+  strategyOf(id, {
+    name: strategyName(id),
+    description:
+      'Mostly small models with two mid-sized strategists, at about a third of the price.',
+  }),
+);
 
 describe('the optimization form', () => {
   it('the form passes axe and fits every window, light and dark', async () => {
@@ -113,14 +130,46 @@ describe('the optimization form', () => {
     await expect.poll(() => sidewaysScroll(page)).toBe(0);
   });
 
+  it.each([
+    { width: 1440, height: 900, most: 1_350, row: 50 },
+    // On a phone a line of a strategy wraps.
+    { width: 390, height: 844, most: 3_380, row: 120 },
+  ])(
+    'the empty form with all eight strategies takes at most $most px at $width × $height',
+    async ({ width, height, most, row }) => {
+      const page = await open('/optimization', {
+        width,
+        api: member({
+          'GET /api/optimizations/strategies': ok({ strategies: everyStrategy, checker }),
+        }),
+        prepare: async (made) => made.setViewportSize({ width, height }),
+      });
+      await page.getByRole('radio', { name: /Comprehensive/ }).waitFor();
+      const figures = await page.evaluate(() => {
+        const edge = (selector: string, side: 'top' | 'bottom') =>
+          document.querySelector(selector)?.getBoundingClientRect()[side] ?? Number.NaN;
+        // Beside the fields the button stands higher than their end.
+        const end = Math.max(
+          edge('main button[type="submit"]', 'bottom'),
+          edge('main [data-part="strategies"]', 'bottom'),
+        );
+        const list = document.querySelectorAll('[data-part="strategies"] li');
+        return {
+          height: end - edge('main h1', 'top'),
+          row: Math.max(...[...list].map((one) => one.getBoundingClientRect().height)),
+        };
+      });
+      expect(figures.height).toBeLessThanOrEqual(most);
+      expect(figures.row).toBeLessThanOrEqual(row);
+    },
+  );
+
   it('the form names what is missing, suggests a type, and says why a strategy is unavailable', async () => {
     const page = await open('/optimization');
     await page.getByRole('radio', { name: /Balanced/ }).waitFor();
-    const type = page.getByLabel('Challenge type');
-    await expect.poll(() => type.inputValue()).toBe('business_strategy');
-    await expect
-      .poll(() => page.locator('main').getByRole('radio', { checked: true }).count())
-      .toBe(0);
+    await expect.poll(() => chosenType(page)).toBe('Business strategy');
+    const preselected = page.locator('[name="strategy"]:checked');
+    await expect.poll(() => preselected.count()).toBe(0);
     await expect.poll(() => startButton(page).isDisabled()).toBe(true);
     await expect
       .poll(() => page.locator('#start-note').innerText())
@@ -130,10 +179,10 @@ describe('the optimization form', () => {
     await expect.poll(() => startButton(page).isEnabled()).toBe(true);
 
     await challengeField(page).fill('Which channel should our campaign use?');
-    await expect.poll(() => type.inputValue()).toBe('marketing');
-    await type.selectOption('hiring');
+    await expect.poll(() => chosenType(page)).toBe('Marketing');
+    await page.getByRole('radio', { name: 'Hiring' }).check();
     await challengeField(page).fill('Which channel should our next campaign use?');
-    await expect.poll(() => type.inputValue()).toBe('hiring');
+    await expect.poll(() => chosenType(page)).toBe('Hiring');
 
     await expect.poll(() => page.getByRole('radio', { name: /Ultra/ }).isDisabled()).toBe(true);
     await page.getByText('Not available. No model is available.').waitFor();
@@ -158,7 +207,7 @@ describe('the optimization form', () => {
 });
 
 describe('the rows', () => {
-  it('rows are added with Enter, pasted from lines, moved and restored', async () => {
+  it('rows are added with Enter, pasted from lines, moved and restored, and show all of their text', async () => {
     const page = await open('/optimization');
     const remove = page.getByRole('button', { name: 'Remove Objective 1' });
     await expect.poll(() => remove.isDisabled()).toBe(true);
@@ -178,7 +227,7 @@ describe('the rows', () => {
       page
         .getByRole('group', { name: 'Objectives' })
         .getByRole('textbox')
-        .evaluateAll((fields) => fields.map((field) => (field as HTMLInputElement).value));
+        .evaluateAll((fields) => fields.map((field) => (field as HTMLTextAreaElement).value));
     await expect.poll(() => texts()).toEqual(['first', 'second', 'third']);
     await page.getByRole('button', { name: 'Move Objective 3 up' }).click();
     await expect.poll(() => texts()).toEqual(['first', 'third', 'second']);
@@ -189,6 +238,17 @@ describe('the rows', () => {
     await expect.poll(() => texts()).toEqual(['third', 'second']);
     await page.getByRole('button', { name: 'Undo' }).click();
     await expect.poll(() => texts()).toEqual(['first', 'third', 'second']);
+
+    const oneLine = await objective(page, 2).evaluate((field) => field.clientHeight);
+    await objective(page, 2).fill(
+      'Name the one move that would hurt us, and its first sign. '.repeat(4),
+    );
+    const { height, text } = await objective(page, 2).evaluate((field) => ({
+      height: field.clientHeight,
+      text: field.scrollHeight,
+    }));
+    expect(height).toBeGreaterThan(oneLine);
+    expect(text).toBe(height);
   });
 });
 
@@ -246,6 +306,30 @@ describe('a start', () => {
     ]);
     expect(calls(`/api/optimizations/${runId(1)}/process`)).toHaveLength(1);
     await expect.poll(() => kept(page)).toBeNull();
+  });
+
+  it('the summary keeps the balance from before a start that has reserved its price', async () => {
+    let available = balance.available_credits;
+    const page = await open('/optimization', {
+      api: startable({
+        'GET /api/credits/balance': () => ok({ ...balance, available_credits: available }),
+        [`POST /api/optimizations/${runId(1)}/process`]: () => {
+          available -= 14;
+          return { status: 200, body: new ReadableStream() };
+        },
+      }),
+    });
+    await fill(page);
+    const after = page.locator('dl > div', { hasText: 'Balance after' });
+    await expect.poll(() => after.innerText()).toMatch(/72\s+of 86/);
+    await startButton(page).click();
+    await expect
+      .poll(async () => {
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+        return page.locator('header').first().innerText();
+      })
+      .toContain('72 credits');
+    expect(await after.innerText()).toMatch(/72\s+of 86/);
   });
 
   it('a start keeps its keys for retries and over a reload', async () => {
@@ -512,7 +596,7 @@ describe('the draft', () => {
     await page.getByText('Your earlier draft is saved on this device').waitFor();
     await expect.poll(() => challengeField(page).inputValue()).toBe('Should we raise our prices?');
     await expect.poll(() => objective(page, 2).inputValue()).toBe('Grow');
-    await expect.poll(() => page.getByLabel('Challenge type').inputValue()).toBe('sales');
+    await expect.poll(() => chosenType(page)).toBe('Sales');
     await expect.poll(() => page.getByRole('radio', { name: /Balanced/ }).isChecked()).toBe(true);
     await expect.poll(() => kept(page)).toContain('Something of my own');
     await page.getByRole('button', { name: 'Use my draft' }).click();

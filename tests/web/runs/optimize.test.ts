@@ -30,10 +30,10 @@ import {
 import { type StartCalls, startRun } from '#web/features/optimize/start.ts';
 import {
   counted,
-  destinationSentence,
   unavailableSentence,
   verdictSentence,
 } from '#web/features/optimize/strategy-words.ts';
+import { destinationSentence } from '#web/run/words.ts';
 
 describe('the suggested challenge type', () => {
   it.each([
@@ -181,7 +181,7 @@ describe('what the form sends', () => {
     const objectives = rowsOf(['', 'fine', '', long]);
     const checked = checkFields({ ...filled, objectives });
     expect([...rowErrors(objectives, 'objectives', checked)]).toEqual([
-      [3, 'Each of the objectives may have at most 300 characters'],
+      [3, 'Each of the objectives can have up to 300 characters'],
     ]);
     expect(stillMissing({ ...filled, objectives }, null, checked)).toEqual([
       'Please fix the highlighted fields.',
@@ -199,7 +199,7 @@ describe('what the form sends', () => {
   it('the form starts with the fields of a run, but not with erased text', () => {
     const run = {
       id: 'opt_01j00000000000000000000000',
-      challenge: 'Erased',
+      challenge: 'Deleted',
       context: 'Twelve clients',
       objectives: ['Grow'],
       constraints: [],
@@ -342,7 +342,11 @@ describe('starting', () => {
   it('a start checks the balance, creates, and processes', async () => {
     const { calls, seen } = server();
     const ids: string[] = [];
-    const result = await startRun({ request, price: 14, attempt }, (id) => ids.push(id), calls);
+    const result = await startRun(
+      { request, price: 14, attempt },
+      (id) => void ids.push(id),
+      calls,
+    );
     expect(result).toEqual({ kind: 'started', id: 'opt_1' });
     expect(seen).toEqual(['check', 'create create-1', 'process opt_1 process-1']);
     expect(ids).toEqual(['opt_1']);

@@ -4,18 +4,19 @@ import { describeSeat, overallProgress } from '#services/optimizations/reading/d
 import { announcedOf, announcementsBetween } from '#web/features/chamber/announcements.ts';
 import { Findings } from '#web/features/result/completed.tsx';
 import { runQuery } from '#web/features/runs/queries.ts';
-import { refinementsWords, runCredits } from '#web/features/runs/words.ts';
+import { refinementsWords } from '#web/features/runs/words.ts';
 import { attemptsOf } from '#web/run/marks.ts';
 import { braidOf } from '#web/run/braid-view.ts';
-import { moneyWords } from '#services/optimizations/reading/words/money.ts';
+import { moneyWords, runCredits } from '#services/optimizations/reading/words/money.ts';
 import { priceWords } from '#web/run/words.ts';
-import { stepWords } from '#web/run/words.ts';
+import { stepWords } from '#web/run/seat-words.ts';
 import {
   changed,
   given,
   included,
   inChain,
   movedStory,
+  refinedId,
   refinedStory,
   refinedWithoutDraft,
   rootStory,
@@ -54,6 +55,7 @@ describe('the words of a refinement', () => {
       'Votes',
       '7 for “The option o1”, as before. No model changed its vote.',
       'No vote changed on the claim that was voted on again.',
+      'No reason of the second vote uses words of the changed fact.',
       'The changed fact',
       given,
       'About c1',
@@ -99,7 +101,7 @@ describe('the words of a refinement', () => {
         'with the claim that the panel agrees on and with what you said about c1, and found',
       );
       expect(words).toContain('These are from the first round.');
-      expect(words).toContain('Assumed by 2 models in the first round: Prices hold.');
+      expect(words).toContain('2 models assumed in the first round: Prices hold.');
     },
   );
 
@@ -110,6 +112,36 @@ describe('the words of a refinement', () => {
     expect(words).toContain('Nothing new. The models voted again on what they contested.');
     expect(words).not.toContain('What changed');
   });
+
+  it.each([
+    [false, 'This answer is out of date: Refinement 1 changed it', 'Earlier answer: '],
+    [true, 'Refinement 1 comes to the same answer', ''],
+  ])(
+    'page and file of a refined result begin with the newer answer; the same option: %s',
+    (isSame, title, before) => {
+      const newer = {
+        id: refinedId,
+        number: 1,
+        outcome: 'Recommended by 4 of 7 models',
+        decision: 'Wait for the spring.',
+        changed,
+        same_option: isSame,
+        ended_at: null,
+      };
+      const run = { ...inTwo(rootStory).copy(), newer };
+      const page = wordsOf(<Findings run={run} />, [[runQuery(run.id).queryKey, run]]);
+      const file = runMarkdown(run).replaceAll(/\\(?=[\W_])|\*/g, '');
+      for (const words of [page, file])
+        expectOrder(words, [
+          title,
+          newer.outcome,
+          newer.decision,
+          changed,
+          `${before}Recommended by 7 of 7 models`,
+          run.result!.decision,
+        ]);
+    },
+  );
 
   it('the page of a first result lists its refinements, and offers a refinement of each claim', () => {
     const words = pageOf(inTwo(rootStory));
@@ -136,12 +168,12 @@ describe('the words of a refinement', () => {
     const voting = refinedStory.view(untilVoting + 3);
     expect(overallProgress(refinedStory.view(untilVoting))).toBe(0);
     expect(stepsAt(untilVoting + 3)).toEqual([
-      'Its vote is in',
+      'Done, voted again',
       'Voting again',
       ...Array.from({ length: 5 }, () => 'Waiting...'),
     ]);
     expect(stepsAt(refinedStory.facts.length)).toEqual(
-      Array.from({ length: 7 }, () => 'Its vote is in'),
+      Array.from({ length: 7 }, () => 'Done, voted again'),
     );
     expect(braidOf(voting).seats.map(({ progress }) => progress)).toEqual([
       75, 40, 40, 40, 40, 40, 40,

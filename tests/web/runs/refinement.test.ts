@@ -147,7 +147,8 @@ describe('the composer of a refinement', () => {
     await page.keyboard.press('Escape');
     await composer(page).waitFor({ state: 'hidden' });
     closed.resolve();
-    await page.getByText("Your request wasn't sent").first().waitFor();
+    const notices = page.getByRole('region', { name: 'Notifications' });
+    await notices.getByText("Your request wasn't sent").waitFor();
     await ask(page).click();
     await expect.poll(() => words(page).inputValue()).toBe(given);
   });
@@ -167,7 +168,11 @@ describe('the composer of a refinement', () => {
   it('during the synthesis the composer opens, and its text can be sent when the run completes', async () => {
     const server = serverOf(fresh, begun, inReviews().events.length);
     const page = await open(`/evolution-chamber?id=${runId}`, { api: server.api });
-    await page.getByText('Reviewing the others').or(page.getByText('Waiting...')).first().waitFor();
+    await page
+      .getByText('Reviewing the others')
+      .or(page.getByText('Waiting to review'))
+      .first()
+      .waitFor();
     expect(await ask(page).isDisabled()).toBe(true);
     await expect.poll(server.watchers).toBe(1);
     server.publish(inSynthesis().events.length);
@@ -190,7 +195,7 @@ describe('a chain of results', () => {
     const server = runServer(story, story.facts.length);
     const page = await open(`/optimizations/${refinedId}`, { api: server.api });
     await page.getByRole('heading', { name: 'What changed' }).waitFor();
-    await page.getByText('Deleted with the run that it refines.').waitFor();
+    await page.getByText('To delete it, delete the run it refines.').waitFor();
     const first = page.getByRole('link', { name: 'The first result' }).first();
     expect(await first.getAttribute('href')).toBe(`/optimizations/${runId}`);
     expect(await page.getByRole('button', { name: /^Delete/ }).count()).toBe(0);
@@ -208,7 +213,7 @@ describe('a chain of results', () => {
     const link = page.getByRole('link', { name: 'Refinement 1' }).first();
     expect(await link.getAttribute('href')).toBe(`/evolution-chamber?id=${refinedId}`);
     await page.getByRole('button', { name: /^Delete/ }).click();
-    await composer(page).getByText('Its refinement is deleted with it.').waitFor();
+    await composer(page).getByText('Its refinement is deleted too.').waitFor();
     expect(await violations(page)).toEqual([]);
     expect(site().calls.some(({ method }) => method === 'DELETE')).toBe(false);
     await composer(page).getByRole('button', { name: 'Delete' }).click();

@@ -3,7 +3,7 @@ import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdo
 import {
   changingClaims,
   changingWords,
-  minorityPosition,
+  minorityVotes,
   restingTitle,
 } from '#services/optimizations/reading/words/doubts.ts';
 import { summarize } from '#services/optimizations/reading/describe.ts';
@@ -52,7 +52,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Measure: A client asks for it.',
       'Stop if: Nobody reads it.',
       'What would change this',
-      'S1 and S2 would change their advice if this were false.',
+      'S1 and S2 would change their advice if this is wrong.',
       'Reasons',
       'Consensus points',
       'The claim c1 holds.',
@@ -80,7 +80,9 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Minority report',
       '4 models voted otherwise:',
       '2 for “The option o2”: mistral-r1 (R1) and anthropic-r2 (R2)',
+      'anthropic-r2 (R2) argues: R2 would begin small.',
       '2 for “The option o3”: google-i1 (I1) and openai-i2 (I2)',
+      'google-i1 (I1) argues: The option o3: The fixed offer can be taken back within a month.',
     ],
     not: ['No majority'],
   },
@@ -138,7 +140,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Two other models compared the text below with',
       'If you must decide today',
       'This is the option with most votes, 4 of 7. It is no recommendation, because one camp prefers another one.',
-      'S1 and S2 would change their advice if this were false.',
+      'S1 and S2 would change their advice if this is wrong.',
     ],
     not: ['Recommended by', 'votes each', 'tie-break', 'The reviewers form two camps'],
   },
@@ -169,7 +171,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
   rejected: {
     says: [
       'Recommended by 7 of 7 models',
-      'How far longer answers ranked higher (τ).',
+      'How much longer answers ranked higher (τ).',
       'Consensus points',
       'The claim c1 holds.',
       'Rejected claims',
@@ -233,8 +235,8 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
   'no ledger': {
     says: [
       'Best single answer',
-      'The claims of the answers could not be merged, so this page shows the answer of',
-      'Not scored',
+      "The claims couldn't be merged, so this page shows the answer of",
+      'No score',
     ],
     not: ['no score: too few models answered', 'Recommended by'],
   },
@@ -271,9 +273,14 @@ it('a list says of each result what its page says', () => {
   for (const [name, story] of Object.entries(resultStories)) {
     const { result, outcome } = story.copy();
     // Which option a draft of v0.1 chose is in no list.
-    const words = name === 'released' ? 'Recommendation' : headingWords(result!);
+    const words = name === 'released' ? 'Recommended (votes on its page)' : headingWords(result!);
     expect([name, outcome]).toEqual([name, words]);
-    const run = { ...story.copy(), refinements: 0, running_refinement_id: null };
+    const run = {
+      ...story.copy(),
+      refinements: 0,
+      newest_outcome: null,
+      running_refinement_id: null,
+    };
     expect(wordsOf(<RunList runs={[run]} />, [])).toContain(`Completed ${words}`);
   }
   expect(summarize(storyOf(inSynthesis()).view()).outcome).toBeNull();
@@ -317,11 +324,13 @@ it.each([
 it('a minority report leaves out the words that a divergence quotes', () => {
   const { models, evolution } = resultStories.recommended.copy();
   const { minority_report: report, disagreement_areas: areas } = evolution.bias!;
-  expect(minorityPosition(models, report!, areas)).toBe(
-    'google-i1 (I1) argues: I1 would begin small.',
-  );
-  const quoted = areas.flatMap(({ sides }) => sides.flatMap(({ quote }) => quote?.text ?? []))[0]!;
-  expect(minorityPosition(models, { ...report!, position: quoted }, areas)).toBeNull();
+  const argued = (text: string) => {
+    const votes = report!.votes.map((vote) => ({ ...vote, argument: { seat: 'I1', text } }));
+    return minorityVotes(models, { ...report!, votes }, areas)[0]?.argument;
+  };
+  expect(argued('I1 would begin small.')).toBe('google-i1 (I1) argues: I1 would begin small.');
+  const quote = areas.flatMap(({ sides }) => sides.flatMap((side) => side.quote?.text ?? []))[0]!;
+  expect(argued(quote)).toBe('Their case is quoted with the divergences.');
 });
 
 it('a claim rests under the recommendation only where voters for it would change their advice', () => {
@@ -335,10 +344,10 @@ it('a claim rests under the recommendation only where voters for it would change
   expect(flips).toEqual(['S1', 'S2']);
   expect(titleWith(['R2', 'I1', 'S1'])).toEqual([
     'The recommendation rests on this:',
-    'S1 would change its advice if this were false. So would R2 and I1, which voted otherwise.',
+    'S1 would change its advice if this is wrong. So would R2 and I1, which voted otherwise.',
   ]);
   expect(titleWith(['R2', 'I1'])).toEqual([
     'Models that voted otherwise rest on this:',
-    'R2 and I1 voted otherwise, and would change their advice if this were false.',
+    'R2 and I1 voted otherwise, and would change their advice if this is wrong.',
   ]);
 });

@@ -129,7 +129,7 @@ const address = (page: Page) => new URL(page.url()).search;
 describe('the list of all optimizations', () => {
   it('the list passes axe, fits every window, and links each run to its question and a recipe', async () => {
     const page = await open(list, { api: keep(five).api });
-    await page.getByText('It is still running, so it cannot be deleted.').waitFor();
+    await page.getByText('This run is still going. Cancel it before you delete it.').waitFor();
     await expect.poll(() => button(page, 'Delete', 'Question 1').count()).toBe(0);
     const row = page.getByRole('listitem').filter({ hasText: 'A second shop?' });
     const target = (name: string) => row.getByRole('link', { name }).getAttribute('href');
@@ -142,7 +142,8 @@ describe('the list of all optimizations', () => {
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await button(page, 'Delete', 'Question 5').press('Enter');
-    await page.getByText('would come back cancelled').first().waitFor();
+    const notices = page.getByRole('region', { name: 'Notifications' });
+    await notices.getByText('it comes back as canceled').waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
@@ -178,7 +179,7 @@ describe('the list of all optimizations', () => {
   it('the list ignores an invalid address', async () => {
     const bad = `?page=-3&status=nonsense&strategy=7&sort=%5B1%5D&q=${'x'.repeat(300)}`;
     const page = await open(`${list}${bad}`, { api: keep(five).api });
-    await page.getByText('No optimization matches.').waitFor();
+    await page.getByText('No matching optimizations.').waitFor();
     expect(lastAsked()).toBe(`?page=1&limit=10&q=${'x'.repeat(200)}`);
     await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('');
     await page.goto(`${site().origin}${list}?page=99&sort=oldest&q=5`);
@@ -191,7 +192,7 @@ describe('the list of all optimizations', () => {
     await page.getByRole('link', { name: 'Ask your first question' }).waitFor();
     site().answer(keep(five).api);
     await page.goto(`${site().origin}${list}?q=nowhere`);
-    await page.getByText('No optimization matches.').waitFor();
+    await page.getByText('No matching optimizations.').waitFor();
     await page.getByRole('link', { name: 'Show all optimizations' }).press('Enter');
     await page.getByText('5 optimizations', { exact: true }).first().waitFor();
     expect(address(page)).toBe('');
@@ -231,7 +232,7 @@ describe('a run that is renamed in the list', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Title').fill('The shop');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('Not saved.').waitFor();
+    await dialog.getByText("We couldn't save that.").waitFor();
     await expect.poll(() => dialog.getByLabel('Title').inputValue()).toBe('The shop');
   });
 });
@@ -288,7 +289,10 @@ describe('a run that is deleted in the list', () => {
       }).api,
     });
     await button(page, 'Delete', 'A second shop?').press('Enter');
-    await page.getByRole('listitem').getByText('It was not deleted. The run continues.').waitFor();
+    await page
+      .getByRole('listitem')
+      .getByText("We couldn't delete it. The run continues.")
+      .waitFor();
     await expect.poll(() => focused(page)).toBe('Delete: A second shop?');
     await expect.poll(() => undo(page).count()).toBe(0);
   });
@@ -302,7 +306,7 @@ describe('a run that is deleted in the list', () => {
     await button(page, 'Delete', 'A second shop?').press('Enter');
     await undo(page).press('Enter');
     const notice = page.getByRole('region', { name: 'Notifications' });
-    await notice.getByText('It could not be brought back.').waitFor();
+    await notice.getByText("We couldn't restore it.").waitFor();
     isDown = false;
     await undo(page).press('Enter');
     await button(page, 'Delete', 'A second shop?').waitFor();
@@ -332,7 +336,7 @@ describe('what happens to a run elsewhere', () => {
     hide(runId(2));
     await page.getByText('4 optimizations', { exact: true }).waitFor();
     expect(await titles(page)).not.toContain('A second shop?');
-    await found.getByText('No optimization matches.').waitFor();
+    await found.getByText('No matching optimizations.').waitFor();
     await dashboard.getByText('A second shop?', { exact: true }).waitFor({ state: 'detached' });
     restore(runId(2));
     for (const each of [page, found, dashboard])
@@ -340,7 +344,7 @@ describe('what happens to a run elsewhere', () => {
     rename(runId(2), 'The second');
     for (const each of [page, dashboard])
       await each.getByText('The second', { exact: true }).waitFor();
-    await found.getByText('No optimization matches.').waitFor();
+    await found.getByText('No matching optimizations.').waitFor();
   });
 
   it('a change during a break of the stream shows in the list afterwards', async () => {
@@ -389,7 +393,7 @@ describe('the page of a result', () => {
       }).api,
     });
     await button(page, 'Delete', title).click();
-    await page.locator('main').getByText('It was not deleted.').waitFor();
+    await page.locator('main').getByText("We couldn't delete it.").waitFor();
     await expect.poll(() => new URL(page.url()).pathname).toBe(result);
   });
 
@@ -399,7 +403,7 @@ describe('the page of a result', () => {
     await page.getByRole('dialog').getByLabel('Title').fill('The offer');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'The offer', level: 1 }).waitFor();
-    await page.getByText('What was asked').click();
+    await page.locator('summary').getByText('Your question').click();
     await page.locator('details').getByText(title, { exact: true }).first().waitFor();
     expect(await violations(page)).toEqual([]);
   });

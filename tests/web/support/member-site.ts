@@ -1,6 +1,12 @@
+import type axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import type { Balance, CreditAnalytics, Transaction } from '#services/credits/contract.ts';
+import type {
+  Balance,
+  CreditAnalytics,
+  ModelCosts,
+  Transaction,
+} from '#services/credits/contract.ts';
 import type { CheckReply } from '#services/optimizations/contract/requests.ts';
 import type {
   DashboardStats,
@@ -8,6 +14,7 @@ import type {
   Strategy,
   Usage,
 } from '#services/optimizations/contract/panel.ts';
+import type { Brief, BriefRun, Community } from '#services/optimizations/contract/dashboard.ts';
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { packages } from '#services/payments/catalogue.ts';
 import { findings } from './axe.ts';
@@ -29,11 +36,12 @@ import {
  * console, or a report of the content policy, fails its test.
  */
 
+export type Look = { theme: 'light' | 'dark'; width: number };
 /** Each theme and each width once: contrast depends on the theme, layout and targets on the width. */
-const looks = [
-  { theme: 'light', width: 1440 },
-  { theme: 'dark', width: 390 },
-] as const;
+const looks: readonly Look[] = [
+  { theme: 'light', width: 1280 },
+  { theme: 'dark', width: 360 },
+];
 
 export const balance: Balance = {
   available_credits: 86,
@@ -46,18 +54,78 @@ export const balance: Balance = {
   used_credits: 14,
 };
 
+function modelOf(
+  model: string,
+  name: string,
+  maker: string,
+  millicredits: number,
+): CreditAnalytics['models'][number] {
+  return {
+    model,
+    name,
+    maker,
+    simulated: false,
+    calls: 4,
+    answers: 4,
+    input_tokens: 8123,
+    output_tokens: 2345,
+    cost: 0.0213,
+    cost_is_minimum: false,
+    millicredits,
+  };
+}
+
 export const analytics: CreditAnalytics = {
   monthly_consumption: 14,
   consumption_by_month: Array.from({ length: 12 }, (_, index) => ({
     month: new Date(Date.UTC(2025, 11 + index, 1)).toISOString().slice(0, 7),
     credits: index === 11 ? 14 : index * 3,
   })),
+  consumption_by_day: Array.from({ length: 90 }, (_, index) => ({
+    day: new Date(Date.UTC(2026, 10, 20 - 89 + index)).toISOString().slice(0, 10),
+    credits: index % 7,
+  })),
   average_cost_per_optimization: 13.5,
   completed_optimizations: 2,
   total_consumed: 14,
   most_used_models: [
-    { model: 'gpt-6.1-terra', total_credits: 8 },
-    { model: 'claude-sonnet-5-5', total_credits: 6 },
+    { model: 'gpt-6.1-terra', name: 'GPT-6.1 Terra', total_credits: 8, millicredits: 8260 },
+    { model: 'claude-sonnet-5-5', name: 'Claude Sonnet 5.5', total_credits: 6, millicredits: 5740 },
+  ],
+  models: [
+    modelOf('gpt-6.1-terra', 'GPT-6.1 Terra', 'OpenAI', 8260),
+    modelOf('claude-sonnet-5-5', 'Claude Sonnet 5.5', 'Anthropic', 5740),
+  ],
+  as_of: '2026-11-20T08:00:00.000Z',
+};
+
+const noAnswers = { answers: null, average_cost: null };
+
+const modelPrices: ModelCosts = {
+  models: [
+    {
+      id: 'gpt-6.1-terra',
+      name: 'GPT-6.1 Terra',
+      provider: 'openai',
+      maker: 'OpenAI',
+      input_price: 1.25,
+      cached_input_price: 0.125,
+      output_price: 10,
+      answers: 40,
+      average_cost: 0.0123,
+      simulated: noAnswers,
+    },
+    {
+      id: 'some-model',
+      name: 'Some Model',
+      provider: 'router',
+      maker: 'Some Maker',
+      input_price: null,
+      cached_input_price: null,
+      output_price: null,
+      ...noAnswers,
+      simulated: noAnswers,
+    },
   ],
   as_of: '2026-11-20T08:00:00.000Z',
 };
@@ -69,6 +137,11 @@ export const stats: DashboardStats = {
   completed_optimizations: 2,
   failed_optimizations: 1,
   average_cost_per_optimization: 13.5,
+  average_minutes: null,
+  timed_optimizations: 0,
+  average_agreement: null,
+  scored_optimizations: 0,
+  models_total: 7,
   as_of: '2026-11-20T08:00:00.000Z',
 };
 
@@ -81,6 +154,47 @@ export const usage: Usage = {
   bonus_used: 1,
   can_block: false,
   as_of: '2026-11-20T08:00:00.000Z',
+};
+
+const decision: BriefRun = {
+  id: runId(2),
+  title: 'Answering a competitor at half the price',
+  ended_at: '2026-11-20T08:00:00.000Z',
+  outcome: 'Recommended by 5 of 7 models',
+  decision: 'Keep your price, and add a guarantee.',
+  agreement_score: 82,
+  agreement_band: 'strong',
+  simulated: true,
+  consensus: ['A lower price loses the buyers who pay most.'],
+  consensus_total: 4,
+  open: [{ text: 'Whether a guarantee costs too much.', settled_by: 'A month with 10 buyers.' }],
+  open_total: 1,
+  next_steps: [
+    {
+      action: 'Offer the guarantee to 10 buyers.',
+      facts: [{ label: 'By', text: 'December 4, 2026' }],
+    },
+  ],
+  credits: 14,
+};
+
+export const brief: Brief = {
+  from: '2026-10-25T12:00:00.000Z',
+  to: '2026-11-24T12:00:00.000Z',
+  runs: [decision],
+  left_out: 0,
+  completed: 2,
+  failed: 1,
+  cancelled: 0,
+  credits: 35,
+};
+
+const community: Community = {
+  shares: false,
+  as_of: '2026-11-23T00:00:00.000Z',
+  everyone: null,
+  groups: [],
+  standing: null,
 };
 
 export function runId(number: number): string {
@@ -110,6 +224,7 @@ export function runOf(number: number, change: Partial<ListedRun> = {}): ListedRu
     root_id: null,
     refinement_number: null,
     refinements: 0,
+    newest_outcome: null,
     running_refinement_id: null,
     created_at: createdAt,
     createdAt,
@@ -159,7 +274,7 @@ const panel = {
   simulated: false,
 } satisfies Partial<Strategy>;
 
-function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strategy {
+export function strategyOf(id: Strategy['id'], change: Partial<Strategy> = {}): Strategy {
   return {
     id,
     name: id.charAt(0).toUpperCase() + id.slice(1),
@@ -205,7 +320,7 @@ export const account = {
   email_confirmed: true,
   has_password: true,
   pending_email: null,
-  preferred_dashboard: null,
+  shares_statistics: false,
   onboarding_completed_at: null,
   notify_run_finished: false,
   notify_low_balance: true,
@@ -224,6 +339,10 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
     },
     'GET /api/users/me': ok({ ...sessionOf(name).user, ...account, optimizations_used: 1 }),
     'GET /api/users/me/stats': ok(stats),
+    'GET /api/community': ok(community),
+    'GET /api/optimizations/brief': ok(brief),
+    'GET /api/optimizations/competitive': ok({ run: decision }),
+    'GET /api/credits/model-costs': ok(modelPrices),
     'GET /api/auth/sessions': ok([]),
     'GET /api/credits/balance': ok(balance),
     'GET /api/credits/packages': ok(packages),
@@ -267,7 +386,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
   };
   return (call) => {
     const answer = known[`${call.method} ${call.path}`];
-    if (answer === undefined) return problem(404, 'not-found', 'There is nothing here.');
+    if (answer === undefined) return problem(404, 'not-found', "There's nothing at this address.");
     return typeof answer === 'function' ? answer(call) : answer;
   };
 }
@@ -337,7 +456,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
 }
 
 /** The violations on the whole page, each with its markup. */
-export async function violations(opened: Page): Promise<string[]> {
+export async function violations(opened: Page, options?: axe.RunOptions): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
@@ -349,16 +468,23 @@ export async function violations(opened: Page): Promise<string[]> {
       .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime));
     await Promise.allSettled(ending.map(({ finished }) => finished));
   });
-  return findings(opened);
+  return findings(opened, options);
 }
 
-/** What axe finds on the whole page in every look, and where it scrolls sideways. */
-export async function faultsInEveryLook(opened: Page): Promise<string[]> {
+/** The only rules that depend on the theme. */
+const colorRules = ['color-contrast', 'link-in-text-block'];
+
+/** What axe finds on the whole page in these looks, and where it scrolls sideways. */
+export async function faultsInEveryLook(
+  opened: Page,
+  chosen: readonly Look[] = looks,
+): Promise<string[]> {
   const faults: string[] = [];
-  for (const { theme, width } of looks) {
+  for (const [index, { theme, width }] of chosen.entries()) {
     await opened.emulateMedia({ colorScheme: theme });
     await opened.setViewportSize({ width, height: 900 });
-    const found = await violations(opened);
+    const isSameWindow = chosen.slice(0, index).some((before) => before.width === width);
+    const found = await violations(opened, isSameWindow ? { runOnly: colorRules } : {});
     const wider = await sidewaysScroll(opened);
     if (wider > 0) found.push(`it is ${wider} px wider than its window`);
     faults.push(...found.map((fault) => `${theme} at ${width} px: ${fault}`));

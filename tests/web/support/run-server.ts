@@ -89,7 +89,12 @@ export function runServer(story: Story, begin: number): RunServer {
     if (path === '/api/credits/balance') return ok(balance);
     if (path === '/api/optimizations') {
       const data = [
-        { ...summarize(story.view(published)), refinements: 0, running_refinement_id: null },
+        {
+          ...summarize(story.view(published)),
+          refinements: 0,
+          newest_outcome: null,
+          running_refinement_id: null,
+        },
       ];
       const pagination = { page: 1, limit: 10, total: 1, total_pages: 1 };
       return { status: 200, body: { data, pagination } };

@@ -28,6 +28,13 @@ const paths = [
   '/terms',
   '/privacy',
   '/method',
+  '/about',
+  '/contact',
+  '/help',
+  '/security',
+  '/cookies',
+  '/blog',
+  '/careers',
   '/nowhere',
 ];
 

@@ -5,7 +5,8 @@ import { serve, type ServerType } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { AddressInfo } from 'node:net';
 import { apiDocs } from '#services/http/docs.ts';
-import type { SessionReply } from '#services/identity/contract.ts';
+import type { SessionReply } from '#services/identity/contract/session.ts';
+import { defaultPreferences } from '#services/identity/contract/preferences.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { buildWebWhenStale } from '#web/build.ts';
@@ -104,6 +105,8 @@ export function sessionOf(name = 'Ada Example', seconds = 600): SessionReply {
       subscription_tier: 'free',
       optimizations_used: 0,
       optimizations_limit: 5,
+      preferred_dashboard: 'standard',
+      preferences: defaultPreferences,
       created_at: '2026-11-01T00:00:00.000Z',
       updated_at: '2026-11-01T00:00:00.000Z',
     },
@@ -116,6 +119,8 @@ export async function buildPages(): Promise<string> {
     root,
     productName: 'Sevenfold',
     contactEmail: null,
+    analyticsUrl: null,
+    socialLinks: [],
     modelsFile: null,
     signal: new AbortController().signal,
     log: createLog({ level: 'error', process: 'build' }),
@@ -123,7 +128,9 @@ export async function buildPages(): Promise<string> {
   return join(root, 'web/dist');
 }
 
-export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}): Promise<Site> {
+export async function serveSite(
+  options: { api?: Api; isLocal?: boolean; analyticsUrl?: string } = {},
+): Promise<Site> {
   // A copy, so that a build by another process does not change the pages during a test.
   const dist = mkdtempSync(join(tmpdir(), 'sevenfold-pages-'));
   cpSync(await buildPages(), dist, { recursive: true });
@@ -152,7 +159,13 @@ export async function serveSite(options: { api?: Api; isLocal?: boolean } = {}):
     .route('/', apiDocs({ productName: 'Sevenfold' }))
     .route(
       '/',
-      webPages({ dist, isLocal: options.isLocal ?? false, publicUrl: 'http://127.0.0.1:1' }),
+      webPages({
+        dist,
+        isLocal: options.isLocal ?? false,
+        publicUrl: 'http://127.0.0.1:1',
+        analyticsUrl: options.analyticsUrl ?? null,
+        announcement: async () => '',
+      }),
     );
   const { promise, resolve } = Promise.withResolvers<AddressInfo>();
   const server: ServerType = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, resolve);

@@ -1,5 +1,7 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
+import { wordsOf } from '#tests/web/support/rendered.tsx';
+import { Together } from '#web/api/together.tsx';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 import { agreementBand, Ring } from '#web/ui/ring.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
@@ -48,5 +50,22 @@ describe('a status', () => {
     const shapes = drawn.map((html) => html.replace(/class="[^"]*"/g, ''));
     expect(new Set(shapes).size).toBe(tones.length);
     expect(drawn.every((html) => html.includes('<span>word</span>'))).toBe(true);
+  });
+});
+
+describe('a page of several replies', () => {
+  const drawn = (...answers: { data: unknown; error: unknown }[]) =>
+    wordsOf(
+      <Together answers={answers} label="Loading the page" skeleton={null}>
+        {() => 'The page'}
+      </Together>,
+    );
+  const read = { data: 1, error: null };
+  const failed = { data: undefined, error: new Error('no') };
+  const waiting = { data: undefined, error: null };
+
+  it('the page is drawn once every reply is there or has failed, and not before', () => {
+    expect(drawn(read, failed)).toContain('The page');
+    expect(drawn(read, failed, waiting)).toMatch(/^ Loading the page $/);
   });
 });

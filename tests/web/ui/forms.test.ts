@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { LoginForm, passwordRules, SignupForm } from '#services/identity/contract.ts';
+import { LoginForm, passwordRules, SignupForm } from '#services/identity/contract/forms.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { failureSentence } from '#web/features/identity/form-failure.tsx';
 import { greeting } from '#web/features/dashboard/greeting.ts';
-import { parseTheme } from '#web/features/shell/theme.ts';
+import { parseDisplay } from '#web/ui/display.ts';
 
 const complete = {
   name: ' Ada Example ',
@@ -106,7 +106,7 @@ describe('the banner of a refused form', () => {
 
   it('the banner says how long to wait', () => {
     expect(refused(429, 'rate-limited', 'rate limit', 42)).toBe(
-      'Too many attempts. Please try again in 42 s.',
+      'Too many attempts. Please try again in 42 seconds.',
     );
     expect(refused(429, 'rate-limited', 'rate limit', 3_600)).toBe(
       'Too many attempts. Please try again in 60 minutes.',
@@ -126,10 +126,10 @@ describe('small words', () => {
   });
 
   it('the theme is read from the cookies, and unknown values are ignored', () => {
-    expect(parseTheme('a=b; sf_theme=dark; c=d')).toBe('dark');
-    expect(parseTheme('sf_theme=light')).toBe('light');
-    expect(parseTheme('')).toBe('system');
-    expect(parseTheme('sf_theme=pink')).toBe('system');
-    expect(parseTheme('not_sf_theme=dark')).toBe('system');
+    expect(parseDisplay('theme', 'a=b; sf_theme=dark; c=d')).toBe('dark');
+    expect(parseDisplay('theme', 'sf_theme=light')).toBe('light');
+    expect(parseDisplay('theme', '')).toBe('system');
+    expect(parseDisplay('theme', 'sf_theme=pink')).toBe('system');
+    expect(parseDisplay('theme', 'not_sf_theme=dark')).toBe('system');
   });
 });

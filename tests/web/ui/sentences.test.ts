@@ -3,11 +3,14 @@ import { expect, test } from 'vitest';
 
 /**
  * The sentences of the specification's error catalogue that concern these pages, and where users
- * read each. `log only` marks an internal cause, for which users read the page's own sentence.
+ * read each. `logged` marks an internal cause: it stands in the log of the server or in the console
+ * of the browser, and users read the page's own sentence.
  */
-const places: readonly (readonly [string, string])[] = [
+type Place = { words: string; place: string; isLogged: boolean };
+const catalogue: readonly (readonly [string, string] | readonly [string, string, 'logged'])[] = [
   ['Request failed', 'web/src/api/problem-words.ts'],
-  ['Network error occurred', 'web/src/api/problem-words.ts'],
+  // The message of the client's error; `problemSentence` words it for users.
+  ['Network error occurred', 'web/src/api/api.ts'],
   ['Email already in use', 'services/identity/refusals.ts'],
   [
     'An account with this email already exists. Try signing in instead.',
@@ -40,14 +43,14 @@ const places: readonly (readonly [string, string])[] = [
     'web/src/features/identity/signup-form.tsx',
   ],
   ['Signup completed but user session is invalid', 'web/src/features/identity/signup-refusal.ts'],
-  ['No authenticated user found', 'log only'],
-  ['Database insert timeout', 'log only'],
-  ['Auth user fetch timeout', 'log only'],
-  ['Database query timeout', 'log only'],
-  ['Token refresh failed', 'log only'],
+  ['No authenticated user found', 'services/identity/sessions/routes.ts', 'logged'],
+  ['Database insert timeout', 'services/platform/http/log-words.ts', 'logged'],
+  ['Auth user fetch timeout', 'services/platform/http/log-words.ts', 'logged'],
+  ['Database query timeout', 'services/platform/http/log-words.ts', 'logged'],
+  ['Token refresh failed: ', 'web/src/features/identity/sessions/session.ts', 'logged'],
   // Of the browser: its console.
-  ['Magic link auth failed: ', 'web/src/features/identity/links/magic-arrival.tsx'],
-  ['Refresh failed: ', 'web/src/features/identity/links/magic-arrival.tsx'],
+  ['Magic link auth failed: ', 'web/src/features/identity/links/magic-arrival.tsx', 'logged'],
+  ['Refresh failed: ', 'web/src/features/identity/links/magic-arrival.tsx', 'logged'],
   ['Invalid tokens: ', 'web/src/features/identity/sessions/token-checks.ts'],
   [
     'Your email has been confirmed successfully! You are now logged in.',
@@ -68,13 +71,13 @@ const places: readonly (readonly [string, string])[] = [
   ['Failed to load credits', 'web/src/features/credits/badge.tsx'],
   ['Credits: --', 'web/src/features/credits/badge.tsx'],
   ['Authentication required', 'services/platform/http/auth.ts'],
-  ['Connection timeout', 'log only'],
-  ['Failed to create optimization', 'log only'],
-  ['Failed to get optimization status', 'log only'],
+  ['Connection timeout', 'web/src/live/connection.ts'],
+  ['Failed to create optimization', 'web/src/features/optimize/start.ts', 'logged'],
+  ['Failed to get optimization status', 'web/src/live/live.ts', 'logged'],
   ['Optimization timeout', 'services/optimizations/reading/describe.ts'],
   ['Failed to get optimization', 'services/optimizations/routes.ts'],
   ['Failed to list optimizations', 'web/src/routes/_signed-in/dashboard_.optimizations.tsx'],
-  ['Failed to estimate cost', 'log only'],
+  ['Failed to estimate cost', 'web/src/features/optimize/queries.ts', 'logged'],
   ['Failed to get strategies', 'web/src/features/optimize/form.tsx'],
   ['Failed to load optimization data', 'web/src/features/chamber/chamber.tsx'],
   ['Failed to cancel optimization', 'web/src/features/chamber/cancel.tsx'],
@@ -83,7 +86,7 @@ const places: readonly (readonly [string, string])[] = [
   ['No transactions yet', 'web/src/features/credits/history/history.tsx'],
   ['Purchase Your First Credits', 'web/src/features/credits/history/history.tsx'],
   ['Failed to load dashboard data. Please try again.', 'web/src/routes/_signed-in/dashboard.tsx'],
-  ['Failed to start optimization. Please try again.', 'web/src/features/optimize/form.tsx'],
+  ['Failed to start optimization. Please try again.', 'web/src/features/optimize/outcome.tsx'],
   [
     'Insufficient credits to start optimization. Please purchase more credits.',
     'web/src/features/optimize/insufficient.tsx',
@@ -110,12 +113,33 @@ const places: readonly (readonly [string, string])[] = [
   ],
 ];
 
-test.each(places.filter(([, place]) => place !== 'log only'))(
-  'the sentence "%s" is in %s',
-  (words, place) => {
-    const source = readFileSync(place, 'utf8')
-      .replace(/&apos;/g, "'")
-      .replace(/\s+/g, ' ');
-    expect(source).toContain(words);
+const places: Place[] = catalogue.map(([words, place, logged]) => ({
+  words,
+  place,
+  isLogged: logged === 'logged',
+}));
+
+const sourceOf = (place: string): string =>
+  readFileSync(place, 'utf8')
+    .replace(/&apos;/g, "'")
+    .replace(/\s+/g, ' ');
+
+test.each(places)('the sentence "$words" is in $place', ({ words, place }) => {
+  expect(sourceOf(place)).toContain(words);
+});
+
+/** A log's words are written by a call; those of `log-words.ts` by the one handler of failures. */
+function written(words: string, place: string): [source: string, call: RegExp] {
+  if (place === 'services/platform/http/log-words.ts')
+    return ['services/platform/http/http.ts', /get\('log'\)\.error\([^;]*logWords\(error/];
+  const sentence = RegExp.escape(words);
+  return [place, new RegExp(`(?:console|get\\('log'\\))\\.\\w+\\([^;]*${sentence}`)];
+}
+
+test.each(places.filter(({ isLogged }) => isLogged))(
+  'the sentence "$words" of $place is written to a log',
+  ({ words, place }) => {
+    const [source, call] = written(words, place);
+    expect(sourceOf(source)).toMatch(call);
   },
 );

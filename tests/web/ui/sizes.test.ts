@@ -1,7 +1,8 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { listedPaths } from '#tests/web/specification/pages.ts';
 import { buildPages } from '#tests/web/support/site.ts';
 
 /** Bytes; a kB is 1,000. Scripts and style are measured as sent with gzip. */
@@ -9,29 +10,23 @@ const limits = {
   publicScripts: 120_000,
   routeChunk: 30_000,
   style: 12_000,
+  /** As sent with brotli and below the 10 packets of 1,460 bytes that open a connection, with headers. */
+  page: 13_800,
   fonts: 60_000,
+  player: 25_000,
 } as const;
-const publicPages = [
-  'index',
-  'login',
-  'signup',
-  'forgot-password',
-  'terms',
-  'privacy',
-  'method',
-  'not-found',
-] as const;
+/** The files of the pages that search engines are offered, and of the page for every other address. */
+const listed = listedPaths.map((path) => (path === '/' ? 'index' : path.slice(1)));
+const files = [...listed, 'not-found'];
 
 let dist = '';
 const text = (path: string): string => readFileSync(join(dist, path), 'utf8');
 const zipped = (content: string | Buffer): number => gzipSync(content, { level: 9 }).length;
 
-/** The scripts that a page names in its markup: its entry and its preloads. */
+/** The scripts that a page names in its markup: the starter, the application and the page's parts. */
 function scriptsOf(page: string): string[] {
   const html = text(`${page}.html`);
-  const linked = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+\.js)"/g)].map(
-    ([, path]) => path,
-  );
+  const linked = [...html.matchAll(/[ "]\/(assets\/[\w.-]+\.js)\b/g)].map(([, path]) => path);
   return [...new Set(linked.filter((path) => path !== undefined))];
 }
 
@@ -40,7 +35,7 @@ beforeAll(async () => {
 });
 
 describe('the sizes of what is sent', () => {
-  it.each(publicPages)('the first load of %s has at most 120 kB of script', (page) => {
+  it.each(files)('the first load of %s has at most 120 kB of script', (page) => {
     const sizes = scriptsOf(page).map((path) => zipped(readFileSync(join(dist, path))));
     const total = sizes.reduce((sum, size) => sum + size, 0);
     console.log(`${page}: ${total} bytes of script in ${sizes.length} files`);
@@ -55,11 +50,42 @@ describe('the sizes of what is sent', () => {
     expect(later.filter(({ size }) => size > limits.routeChunk)).toEqual([]);
   });
 
+  it('the recorded run, its player and all that these load are at most 25 kB', () => {
+    const first = new Set(scriptsOf('index'));
+    const loaded = new Set<string>();
+    const load = (path: string): void => {
+      if (first.has(path) || loaded.has(path)) return;
+      loaded.add(path);
+      for (const [, name] of text(path).matchAll(/from"\.\/([\w.-]+\.js)"/g))
+        load(`assets/${name}`);
+    };
+    const player = readdirSync(join(dist, 'assets')).find((name) => /^player-.*\.js$/.test(name));
+    load(`assets/${player}`);
+    const total = [...loaded].reduce((sum, path) => sum + zipped(text(path)), 0);
+    console.log(`recorded run: ${total} bytes in ${loaded.size} files`);
+    expect(text(`assets/${player}`)).toContain('Recorded example, simulated models');
+    expect(total).toBeLessThanOrEqual(limits.player);
+  });
+
   it('the style is at most 12 kB', () => {
-    const style = /<style>([^]*?)<\/style>/.exec(text('index.html'))?.[1] ?? '';
+    const style = /<style>([^]*?)<\/style>/.exec(text('app.html'))?.[1] ?? '';
     console.log(`style: ${zipped(style)} bytes`);
     expect(style).not.toBe('');
     expect(zipped(style)).toBeLessThanOrEqual(limits.style);
+  });
+
+  it.each([...files, 'app'] as const)('the page %s arrives in the first packets', (page) => {
+    const size = brotliCompressSync(text(`${page}.html`)).length;
+    console.log(`${page}: ${size} bytes of markup and style`);
+    expect(size).toBeLessThanOrEqual(limits.page);
+  });
+
+  it('the footer of every page brings no script of signed-in pages', () => {
+    const footer = readdirSync(join(dist, 'assets')).find((name) => /^footer-.*\.js$/.test(name));
+    const imported = [...text(`assets/${footer}`).matchAll(/from"\.\/([\w.-]+\.js)"/g)];
+    expect(imported.map(([, name]) => `assets/${name}`)).toEqual(
+      scriptsOf('index').filter((path) => path.startsWith('assets/index-')),
+    );
   });
 
   it('the fonts are at most 60 kB', () => {
@@ -69,7 +95,7 @@ describe('the sizes of what is sent', () => {
       0,
     );
     console.log(`fonts: ${total} bytes`);
-    expect(fonts).toHaveLength(2);
+    expect(fonts).toHaveLength(4);
     expect(total).toBeLessThanOrEqual(limits.fonts);
   });
 
@@ -95,18 +121,15 @@ describe('the sizes of what is sent', () => {
 });
 
 describe('the markup of a prerendered page', () => {
-  it.each([...publicPages, 'app'] as const)(
-    'the page %s has no inline script and no style attribute',
-    (page) => {
-      const html = text(`${page}.html`);
-      expect(html).not.toMatch(/\sstyle="/);
-      expect(html).not.toMatch(/<script(?![^>]*\ssrc=)[^>]*>/);
-      expect(html).not.toMatch(/\son\w+="/);
-    },
-  );
+  it.each([...files, 'app'])('the page %s has no inline script and no style attribute', (page) => {
+    const html = text(`${page}.html`);
+    expect(html).not.toMatch(/\sstyle="/);
+    expect(html).not.toMatch(/<script(?![^>]*\ssrc=)[^>]*>/);
+    expect(html).not.toMatch(/\son\w+="/);
+  });
 
   it('search engines are offered every public page and no other', () => {
-    for (const page of publicPages.filter((name) => name !== 'not-found')) {
+    for (const page of listed) {
       expect(text(`${page}.html`)).not.toContain('noindex');
       expect(text(`${page}.html`)).toMatch(/<meta name="description" content="[^"]{20,}"/);
     }

@@ -19,7 +19,19 @@ export type PathOf<M extends Method> = Filled<Template<NameOf<M>>> & string;
 /** The endpoint of a path: an exact match comes before one with a parameter. */
 type EndpointOf<M extends Method, P extends string> = `${M} ${P}` extends infer Whole extends Name
   ? Endpoints[Whole]
-  : { [N in NameOf<M>]: P extends Filled<Template<N>> ? Endpoints[N] : never }[NameOf<M>];
+  : Endpoints[Narrowest<Fitting<M, P>>];
+
+type Fitting<M extends Method, P extends string> = {
+  [N in NameOf<M>]: P extends Filled<Template<N>> ? N : never;
+}[NameOf<M>];
+
+/** `/runs/{id}/claims` also fits `/runs/{id}`: the one whose paths all others fit. */
+type Narrowest<All extends Name> = {
+  [One in All]: [All] extends [Around<One, All>] ? One : never;
+}[All];
+type Around<One extends Name, All extends Name> = {
+  [Other in All]: Filled<Template<One>> extends Filled<Template<Other>> ? Other : never;
+}[All];
 
 export type ReplyOf<M extends Method, P extends string> =
   EndpointOf<M, P> extends { reply: infer Reply extends v.GenericSchema }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { ApiProblem } from './api.ts';
+import { problemButtons } from './problem-buttons.tsx';
 import { problemSentence } from './problem-words.ts';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
@@ -43,8 +44,7 @@ export function QueryBlock<T>({
         detail={problemSentence(error)}
         safe={safe}
         reference={error instanceof ApiProblem ? error.request_id : null}
-        onRetry={retry}
-        busy={isFetching}
+        actions={problemButtons(error, { onRetry: retry, busy: isFetching })}
       />
     );
   }
@@ -77,7 +77,7 @@ export function LastRead({
 }): ReactNode {
   return (
     <p className="text-sm text-ink-2">
-      Last read <RelativeTime at={new Date(answer.dataUpdatedAt).toISOString()} />.{' '}
+      Updated <RelativeTime at={new Date(answer.dataUpdatedAt).toISOString()} />.{' '}
       <button type="button" className="link min-h-6" onClick={onRetry} disabled={answer.isFetching}>
         Try Again
       </button>

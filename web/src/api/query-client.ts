@@ -10,6 +10,8 @@ export const queryClient = new QueryClient({
     queries: {
       retry: false,
       staleTime: 60_000,
+      // Unused data, as long as it is fresh.
+      gcTime: 60_000,
       // A browser that reports itself offline can still reach a server on the same machine.
       networkMode: 'always',
     },

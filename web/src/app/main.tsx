@@ -2,7 +2,8 @@ import { createRoot, hydrateRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { leaveArrivalBehind, takeArrival } from '#web/features/identity/sessions/arrival.ts';
 import { connectSession } from '#web/features/identity/sessions/session.ts';
-import { showTheme } from '#web/features/shell/theme.ts';
+import { connectBanner, loadAnalytics } from '#web/consent/banner.ts';
+import { showDisplay } from '#web/ui/display.ts';
 import { followPageViews } from './page-view.ts';
 import { createAppRouter } from './router.tsx';
 
@@ -21,10 +22,14 @@ async function start(): Promise<void> {
   window.addEventListener('popstate', takeArrival);
   const container = document.getElementById('app');
   if (!container) throw new Error('The page has no #app');
-  showTheme();
+  showDisplay('theme');
+  connectBanner();
   const router = createAppRouter();
   followPageViews(router);
-  router.subscribe('onResolved', ({ toLocation }) => leaveArrivalBehind(toLocation.pathname));
+  router.subscribe('onResolved', ({ toLocation }) => {
+    leaveArrivalBehind(toLocation.pathname);
+    loadAnalytics();
+  });
   const { page } = container.dataset;
   if (page === location.pathname || page === 'not-found') {
     router.ssr = { manifest: undefined };

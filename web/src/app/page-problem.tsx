@@ -12,15 +12,15 @@ export function PageProblem({ error, reset }: ErrorComponentProps): ReactNode {
   return (
     <div className="mx-auto max-w-page px-4 py-12 sm:px-6">
       <h1 className="mb-6 text-4xl" tabIndex={-1}>
-        {isOldVersion(error) ? 'New version' : 'This page could not be shown'}
+        {isOldVersion(error) ? 'New version' : "We couldn't show this page"}
       </h1>
       {isOldVersion(error) ? (
         <ErrorState
-          title={`${productName} was updated while this page was open.`}
-          safe="Your drafts are kept on this device."
+          title={`${productName} was updated while you had this page open.`}
+          safe="Your drafts are kept."
           actions={
             <Button tone="primary" onClick={() => location.reload()}>
-              New version, reload
+              Reload for the new version
             </Button>
           }
         />
@@ -42,8 +42,6 @@ export function PageProblem({ error, reset }: ErrorComponentProps): ReactNode {
 function isOldVersion(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /dynamically imported module|importing a module script failed|unable to preload/i.test(
-      error.message,
-    )
+    /dynamically imported module|importing a module script failed/i.test(error.message)
   );
 }

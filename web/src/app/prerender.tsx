@@ -1,39 +1,56 @@
 import { createMemoryHistory, type StaticDataRouteOption } from '@tanstack/react-router';
-import { renderToStaticMarkup, renderToString } from 'react-dom/server';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { prerender } from 'react-dom/static';
 import { App } from './app.tsx';
-import { WaitingBar } from '#web/features/shell/top-bar.tsx';
+import { consentVersion } from '#web/consent/consent.ts';
+import { choicePattern } from '#web/consent/cookie.ts';
+import { PendingBar } from '#web/features/shell/top-bar.tsx';
 import { PagePending } from './page-pending.tsx';
 import { createAppRouter } from './router.tsx';
-import { windowTitle } from './product.ts';
+import { productName, windowTitle } from './product.ts';
 
 /** Renders pages to text during the build; runs in Node only. */
-export type RenderedPage = { html: string; title: string; description: string | undefined };
+export type RenderedPage = {
+  html: string;
+  title: string;
+  description: string | undefined;
+  indexed: boolean;
+};
 
 export async function renderPage(path: string): Promise<RenderedPage> {
   const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }));
   await router.load();
-  const html = renderToString(<App router={router} />);
+  const { prelude } = await prerender(<App router={router} />, {
+    // A part that arrives late would be put in its place by an inline script.
+    progressiveChunkSize: Number.POSITIVE_INFINITY,
+  });
+  const html = await new Response(prelude).text();
   const data = router.state.matches.map((match) => match.staticData);
   return {
     html,
     title: windowTitle(data.findLast(({ title }) => title !== undefined)?.title),
     description: data.findLast(({ description }) => description !== undefined)?.description,
+    indexed: !data.some(({ noindex }) => noindex === true),
   };
 }
+
+/** By which the server knows who has chosen. */
+export const consent = { choice: choicePattern(consentVersion) };
 
 /** What a signed-in page shows before its script runs. */
 export function renderShell(): RenderedPage {
   return {
     html: renderToStaticMarkup(
       <>
-        <WaitingBar />
+        <PendingBar />
         <main id="main">
-          <PagePending />
+          <PagePending words={`Loading ${productName}...`} />
         </main>
       </>,
     ),
     title: windowTitle(undefined),
     description: undefined,
+    indexed: false,
   };
 }
 

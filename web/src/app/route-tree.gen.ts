@@ -12,13 +12,22 @@ import { Route as rootRouteImport } from './../routes/__root.tsx'
 import { Route as IndexRouteImport } from './../routes/index.tsx'
 import { Route as SplatRouteImport } from './../routes/$.tsx'
 import { Route as SignedInRouteImport } from './../routes/_signed-in.tsx'
+import { Route as AboutRouteImport } from './../routes/about.tsx'
 import { Route as AccountDeletedRouteImport } from './../routes/account-deleted.tsx'
+import { Route as BlogRouteImport } from './../routes/blog.tsx'
+import { Route as CareersRouteImport } from './../routes/careers.tsx'
+import { Route as ContactRouteImport } from './../routes/contact.tsx'
+import { Route as CookiesRouteImport } from './../routes/cookies.tsx'
 import { Route as ForgotPasswordRouteImport } from './../routes/forgot-password.tsx'
+import { Route as HelpRouteImport } from './../routes/help.tsx'
+import { Route as HowItWorksRouteImport } from './../routes/how-it-works.tsx'
 import { Route as LoginRouteImport } from './../routes/login.tsx'
 import { Route as MethodRouteImport } from './../routes/method.tsx'
 import { Route as PrivacyRouteImport } from './../routes/privacy.tsx'
 import { Route as ResetPasswordRouteImport } from './../routes/reset-password.tsx'
+import { Route as SecurityRouteImport } from './../routes/security.tsx'
 import { Route as SignupRouteImport } from './../routes/signup.tsx'
+import { Route as SupportRouteImport } from './../routes/support.tsx'
 import { Route as TermsRouteImport } from './../routes/terms.tsx'
 import { Route as SignedInCreditsRouteImport } from './../routes/_signed-in/credits.tsx'
 import { Route as SignedInDashboardRouteImport } from './../routes/_signed-in/dashboard.tsx'
@@ -28,10 +37,13 @@ import { Route as SignedInProfileRouteImport } from './../routes/_signed-in/prof
 import { Route as AuthConfirmRouteImport } from './../routes/auth.confirm.tsx'
 import { Route as AuthErrorRouteImport } from './../routes/auth.error.tsx'
 import { Route as AuthVerifyEmailRouteImport } from './../routes/auth.verify-email.tsx'
+import { Route as SignedInCreditsModelsRouteImport } from './../routes/_signed-in/credits_/models.tsx'
 import { Route as SignedInCreditsPlanRouteImport } from './../routes/_signed-in/credits_/plan.tsx'
 import { Route as SignedInCreditsPurchaseRouteImport } from './../routes/_signed-in/credits_/purchase.tsx'
 import { Route as SignedInCreditsSuccessRouteImport } from './../routes/_signed-in/credits_/success.tsx'
+import { Route as SignedInDashboardBriefRouteImport } from './../routes/_signed-in/dashboard_.brief.tsx'
 import { Route as SignedInDashboardOptimizationsRouteImport } from './../routes/_signed-in/dashboard_.optimizations.tsx'
+import { Route as SignedInOnboardingViewRouteImport } from './../routes/_signed-in/onboarding.$view.tsx'
 import { Route as SignedInOptimizationIdRouteImport } from './../routes/_signed-in/optimization_.$id.tsx'
 import { Route as SignedInOptimizationsIdRouteImport } from './../routes/_signed-in/optimizations.$id.tsx'
 import { Route as SignedInRecipesIndexRouteImport } from './../routes/_signed-in/recipes.index.tsx'
@@ -56,14 +68,49 @@ const SignedInRoute = SignedInRouteImport.update({
   id: '/_signed-in',
   getParentRoute: () => rootRouteImport,
 } as any)
+const AboutRoute = AboutRouteImport.update({
+  id: '/about',
+  path: '/about',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const AccountDeletedRoute = AccountDeletedRouteImport.update({
   id: '/account-deleted',
   path: '/account-deleted',
   getParentRoute: () => rootRouteImport,
 } as any)
+const BlogRoute = BlogRouteImport.update({
+  id: '/blog',
+  path: '/blog',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const CareersRoute = CareersRouteImport.update({
+  id: '/careers',
+  path: '/careers',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const ContactRoute = ContactRouteImport.update({
+  id: '/contact',
+  path: '/contact',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const CookiesRoute = CookiesRouteImport.update({
+  id: '/cookies',
+  path: '/cookies',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const ForgotPasswordRoute = ForgotPasswordRouteImport.update({
   id: '/forgot-password',
   path: '/forgot-password',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const HelpRoute = HelpRouteImport.update({
+  id: '/help',
+  path: '/help',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const HowItWorksRoute = HowItWorksRouteImport.update({
+  id: '/how-it-works',
+  path: '/how-it-works',
   getParentRoute: () => rootRouteImport,
 } as any)
 const LoginRoute = LoginRouteImport.update({
@@ -86,9 +133,19 @@ const ResetPasswordRoute = ResetPasswordRouteImport.update({
   path: '/reset-password',
   getParentRoute: () => rootRouteImport,
 } as any)
+const SecurityRoute = SecurityRouteImport.update({
+  id: '/security',
+  path: '/security',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const SignupRoute = SignupRouteImport.update({
   id: '/signup',
   path: '/signup',
+  getParentRoute: () => rootRouteImport,
+} as any)
+const SupportRoute = SupportRouteImport.update({
+  id: '/support',
+  path: '/support',
   getParentRoute: () => rootRouteImport,
 } as any)
 const TermsRoute = TermsRouteImport.update({
@@ -137,6 +194,11 @@ const AuthVerifyEmailRoute = AuthVerifyEmailRouteImport.update({
   path: '/auth/verify-email',
   getParentRoute: () => rootRouteImport,
 } as any)
+const SignedInCreditsModelsRoute = SignedInCreditsModelsRouteImport.update({
+  id: '/credits_/models',
+  path: '/credits/models',
+  getParentRoute: () => SignedInRoute,
+} as any)
 const SignedInCreditsPlanRoute = SignedInCreditsPlanRouteImport.update({
   id: '/credits_/plan',
   path: '/credits/plan',
@@ -152,12 +214,22 @@ const SignedInCreditsSuccessRoute = SignedInCreditsSuccessRouteImport.update({
   path: '/credits/success',
   getParentRoute: () => SignedInRoute,
 } as any)
+const SignedInDashboardBriefRoute = SignedInDashboardBriefRouteImport.update({
+  id: '/dashboard_/brief',
+  path: '/dashboard/brief',
+  getParentRoute: () => SignedInRoute,
+} as any)
 const SignedInDashboardOptimizationsRoute =
   SignedInDashboardOptimizationsRouteImport.update({
     id: '/dashboard_/optimizations',
     path: '/dashboard/optimizations',
     getParentRoute: () => SignedInRoute,
   } as any)
+const SignedInOnboardingViewRoute = SignedInOnboardingViewRouteImport.update({
+  id: '/onboarding/$view',
+  path: '/onboarding/$view',
+  getParentRoute: () => SignedInRoute,
+} as any)
 const SignedInOptimizationIdRoute = SignedInOptimizationIdRouteImport.update({
   id: '/optimization_/$id',
   path: '/optimization/$id',
@@ -209,13 +281,22 @@ const SignedInRecipesIdEditRoute = SignedInRecipesIdEditRouteImport.update({
 export interface FileRoutesByFullPath {
   '/': typeof IndexRoute
   '/$': typeof SplatRoute
+  '/about': typeof AboutRoute
   '/account-deleted': typeof AccountDeletedRoute
+  '/blog': typeof BlogRoute
+  '/careers': typeof CareersRoute
+  '/contact': typeof ContactRoute
+  '/cookies': typeof CookiesRoute
   '/forgot-password': typeof ForgotPasswordRoute
+  '/help': typeof HelpRoute
+  '/how-it-works': typeof HowItWorksRoute
   '/login': typeof LoginRoute
   '/method': typeof MethodRoute
   '/privacy': typeof PrivacyRoute
   '/reset-password': typeof ResetPasswordRoute
+  '/security': typeof SecurityRoute
   '/signup': typeof SignupRoute
+  '/support': typeof SupportRoute
   '/terms': typeof TermsRoute
   '/credits': typeof SignedInCreditsRoute
   '/dashboard': typeof SignedInDashboardRoute
@@ -225,10 +306,13 @@ export interface FileRoutesByFullPath {
   '/auth/confirm': typeof AuthConfirmRoute
   '/auth/error': typeof AuthErrorRoute
   '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/credits/models': typeof SignedInCreditsModelsRoute
   '/credits/plan': typeof SignedInCreditsPlanRoute
   '/credits/purchase': typeof SignedInCreditsPurchaseRoute
   '/credits/success': typeof SignedInCreditsSuccessRoute
+  '/dashboard/brief': typeof SignedInDashboardBriefRoute
   '/dashboard/optimizations': typeof SignedInDashboardOptimizationsRoute
+  '/onboarding/$view': typeof SignedInOnboardingViewRoute
   '/optimization/$id': typeof SignedInOptimizationIdRoute
   '/optimizations/$id': typeof SignedInOptimizationsIdRoute
   '/recipes/$id': typeof SignedInRecipesIdRoute
@@ -242,13 +326,22 @@ export interface FileRoutesByFullPath {
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
   '/$': typeof SplatRoute
+  '/about': typeof AboutRoute
   '/account-deleted': typeof AccountDeletedRoute
+  '/blog': typeof BlogRoute
+  '/careers': typeof CareersRoute
+  '/contact': typeof ContactRoute
+  '/cookies': typeof CookiesRoute
   '/forgot-password': typeof ForgotPasswordRoute
+  '/help': typeof HelpRoute
+  '/how-it-works': typeof HowItWorksRoute
   '/login': typeof LoginRoute
   '/method': typeof MethodRoute
   '/privacy': typeof PrivacyRoute
   '/reset-password': typeof ResetPasswordRoute
+  '/security': typeof SecurityRoute
   '/signup': typeof SignupRoute
+  '/support': typeof SupportRoute
   '/terms': typeof TermsRoute
   '/credits': typeof SignedInCreditsRoute
   '/dashboard': typeof SignedInDashboardRoute
@@ -258,10 +351,13 @@ export interface FileRoutesByTo {
   '/auth/confirm': typeof AuthConfirmRoute
   '/auth/error': typeof AuthErrorRoute
   '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/credits/models': typeof SignedInCreditsModelsRoute
   '/credits/plan': typeof SignedInCreditsPlanRoute
   '/credits/purchase': typeof SignedInCreditsPurchaseRoute
   '/credits/success': typeof SignedInCreditsSuccessRoute
+  '/dashboard/brief': typeof SignedInDashboardBriefRoute
   '/dashboard/optimizations': typeof SignedInDashboardOptimizationsRoute
+  '/onboarding/$view': typeof SignedInOnboardingViewRoute
   '/optimization/$id': typeof SignedInOptimizationIdRoute
   '/optimizations/$id': typeof SignedInOptimizationsIdRoute
   '/recipes/$id': typeof SignedInRecipesIdRoute
@@ -277,13 +373,22 @@ export interface FileRoutesById {
   '/': typeof IndexRoute
   '/$': typeof SplatRoute
   '/_signed-in': typeof SignedInRouteWithChildren
+  '/about': typeof AboutRoute
   '/account-deleted': typeof AccountDeletedRoute
+  '/blog': typeof BlogRoute
+  '/careers': typeof CareersRoute
+  '/contact': typeof ContactRoute
+  '/cookies': typeof CookiesRoute
   '/forgot-password': typeof ForgotPasswordRoute
+  '/help': typeof HelpRoute
+  '/how-it-works': typeof HowItWorksRoute
   '/login': typeof LoginRoute
   '/method': typeof MethodRoute
   '/privacy': typeof PrivacyRoute
   '/reset-password': typeof ResetPasswordRoute
+  '/security': typeof SecurityRoute
   '/signup': typeof SignupRoute
+  '/support': typeof SupportRoute
   '/terms': typeof TermsRoute
   '/_signed-in/credits': typeof SignedInCreditsRoute
   '/_signed-in/dashboard': typeof SignedInDashboardRoute
@@ -293,10 +398,13 @@ export interface FileRoutesById {
   '/auth/confirm': typeof AuthConfirmRoute
   '/auth/error': typeof AuthErrorRoute
   '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/_signed-in/credits_/models': typeof SignedInCreditsModelsRoute
   '/_signed-in/credits_/plan': typeof SignedInCreditsPlanRoute
   '/_signed-in/credits_/purchase': typeof SignedInCreditsPurchaseRoute
   '/_signed-in/credits_/success': typeof SignedInCreditsSuccessRoute
+  '/_signed-in/dashboard_/brief': typeof SignedInDashboardBriefRoute
   '/_signed-in/dashboard_/optimizations': typeof SignedInDashboardOptimizationsRoute
+  '/_signed-in/onboarding/$view': typeof SignedInOnboardingViewRoute
   '/_signed-in/optimization_/$id': typeof SignedInOptimizationIdRoute
   '/_signed-in/optimizations/$id': typeof SignedInOptimizationsIdRoute
   '/_signed-in/recipes/$id': typeof SignedInRecipesIdRoute
@@ -312,13 +420,22 @@ export interface FileRouteTypes {
   fullPaths:
     | '/'
     | '/$'
+    | '/about'
     | '/account-deleted'
+    | '/blog'
+    | '/careers'
+    | '/contact'
+    | '/cookies'
     | '/forgot-password'
+    | '/help'
+    | '/how-it-works'
     | '/login'
     | '/method'
     | '/privacy'
     | '/reset-password'
+    | '/security'
     | '/signup'
+    | '/support'
     | '/terms'
     | '/credits'
     | '/dashboard'
@@ -328,10 +445,13 @@ export interface FileRouteTypes {
     | '/auth/confirm'
     | '/auth/error'
     | '/auth/verify-email'
+    | '/credits/models'
     | '/credits/plan'
     | '/credits/purchase'
     | '/credits/success'
+    | '/dashboard/brief'
     | '/dashboard/optimizations'
+    | '/onboarding/$view'
     | '/optimization/$id'
     | '/optimizations/$id'
     | '/recipes/$id'
@@ -345,13 +465,22 @@ export interface FileRouteTypes {
   to:
     | '/'
     | '/$'
+    | '/about'
     | '/account-deleted'
+    | '/blog'
+    | '/careers'
+    | '/contact'
+    | '/cookies'
     | '/forgot-password'
+    | '/help'
+    | '/how-it-works'
     | '/login'
     | '/method'
     | '/privacy'
     | '/reset-password'
+    | '/security'
     | '/signup'
+    | '/support'
     | '/terms'
     | '/credits'
     | '/dashboard'
@@ -361,10 +490,13 @@ export interface FileRouteTypes {
     | '/auth/confirm'
     | '/auth/error'
     | '/auth/verify-email'
+    | '/credits/models'
     | '/credits/plan'
     | '/credits/purchase'
     | '/credits/success'
+    | '/dashboard/brief'
     | '/dashboard/optimizations'
+    | '/onboarding/$view'
     | '/optimization/$id'
     | '/optimizations/$id'
     | '/recipes/$id'
@@ -379,13 +511,22 @@ export interface FileRouteTypes {
     | '/'
     | '/$'
     | '/_signed-in'
+    | '/about'
     | '/account-deleted'
+    | '/blog'
+    | '/careers'
+    | '/contact'
+    | '/cookies'
     | '/forgot-password'
+    | '/help'
+    | '/how-it-works'
     | '/login'
     | '/method'
     | '/privacy'
     | '/reset-password'
+    | '/security'
     | '/signup'
+    | '/support'
     | '/terms'
     | '/_signed-in/credits'
     | '/_signed-in/dashboard'
@@ -395,10 +536,13 @@ export interface FileRouteTypes {
     | '/auth/confirm'
     | '/auth/error'
     | '/auth/verify-email'
+    | '/_signed-in/credits_/models'
     | '/_signed-in/credits_/plan'
     | '/_signed-in/credits_/purchase'
     | '/_signed-in/credits_/success'
+    | '/_signed-in/dashboard_/brief'
     | '/_signed-in/dashboard_/optimizations'
+    | '/_signed-in/onboarding/$view'
     | '/_signed-in/optimization_/$id'
     | '/_signed-in/optimizations/$id'
     | '/_signed-in/recipes/$id'
@@ -414,13 +558,22 @@ export interface RootRouteChildren {
   IndexRoute: typeof IndexRoute
   SplatRoute: typeof SplatRoute
   SignedInRoute: typeof SignedInRouteWithChildren
+  AboutRoute: typeof AboutRoute
   AccountDeletedRoute: typeof AccountDeletedRoute
+  BlogRoute: typeof BlogRoute
+  CareersRoute: typeof CareersRoute
+  ContactRoute: typeof ContactRoute
+  CookiesRoute: typeof CookiesRoute
   ForgotPasswordRoute: typeof ForgotPasswordRoute
+  HelpRoute: typeof HelpRoute
+  HowItWorksRoute: typeof HowItWorksRoute
   LoginRoute: typeof LoginRoute
   MethodRoute: typeof MethodRoute
   PrivacyRoute: typeof PrivacyRoute
   ResetPasswordRoute: typeof ResetPasswordRoute
+  SecurityRoute: typeof SecurityRoute
   SignupRoute: typeof SignupRoute
+  SupportRoute: typeof SupportRoute
   TermsRoute: typeof TermsRoute
   AuthConfirmRoute: typeof AuthConfirmRoute
   AuthErrorRoute: typeof AuthErrorRoute
@@ -451,6 +604,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedInRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/about': {
+      id: '/about'
+      path: '/about'
+      fullPath: '/about'
+      preLoaderRoute: typeof AboutRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/account-deleted': {
       id: '/account-deleted'
       path: '/account-deleted'
@@ -458,11 +618,53 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AccountDeletedRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/blog': {
+      id: '/blog'
+      path: '/blog'
+      fullPath: '/blog'
+      preLoaderRoute: typeof BlogRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/careers': {
+      id: '/careers'
+      path: '/careers'
+      fullPath: '/careers'
+      preLoaderRoute: typeof CareersRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/contact': {
+      id: '/contact'
+      path: '/contact'
+      fullPath: '/contact'
+      preLoaderRoute: typeof ContactRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/cookies': {
+      id: '/cookies'
+      path: '/cookies'
+      fullPath: '/cookies'
+      preLoaderRoute: typeof CookiesRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/forgot-password': {
       id: '/forgot-password'
       path: '/forgot-password'
       fullPath: '/forgot-password'
       preLoaderRoute: typeof ForgotPasswordRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/help': {
+      id: '/help'
+      path: '/help'
+      fullPath: '/help'
+      preLoaderRoute: typeof HelpRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/how-it-works': {
+      id: '/how-it-works'
+      path: '/how-it-works'
+      fullPath: '/how-it-works'
+      preLoaderRoute: typeof HowItWorksRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/login': {
@@ -493,11 +695,25 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof ResetPasswordRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/security': {
+      id: '/security'
+      path: '/security'
+      fullPath: '/security'
+      preLoaderRoute: typeof SecurityRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/signup': {
       id: '/signup'
       path: '/signup'
       fullPath: '/signup'
       preLoaderRoute: typeof SignupRouteImport
+      parentRoute: typeof rootRouteImport
+    }
+    '/support': {
+      id: '/support'
+      path: '/support'
+      fullPath: '/support'
+      preLoaderRoute: typeof SupportRouteImport
       parentRoute: typeof rootRouteImport
     }
     '/terms': {
@@ -563,6 +779,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthVerifyEmailRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/_signed-in/credits_/models': {
+      id: '/_signed-in/credits_/models'
+      path: '/credits/models'
+      fullPath: '/credits/models'
+      preLoaderRoute: typeof SignedInCreditsModelsRouteImport
+      parentRoute: typeof SignedInRoute
+    }
     '/_signed-in/credits_/plan': {
       id: '/_signed-in/credits_/plan'
       path: '/credits/plan'
@@ -584,11 +807,25 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof SignedInCreditsSuccessRouteImport
       parentRoute: typeof SignedInRoute
     }
+    '/_signed-in/dashboard_/brief': {
+      id: '/_signed-in/dashboard_/brief'
+      path: '/dashboard/brief'
+      fullPath: '/dashboard/brief'
+      preLoaderRoute: typeof SignedInDashboardBriefRouteImport
+      parentRoute: typeof SignedInRoute
+    }
     '/_signed-in/dashboard_/optimizations': {
       id: '/_signed-in/dashboard_/optimizations'
       path: '/dashboard/optimizations'
       fullPath: '/dashboard/optimizations'
       preLoaderRoute: typeof SignedInDashboardOptimizationsRouteImport
+      parentRoute: typeof SignedInRoute
+    }
+    '/_signed-in/onboarding/$view': {
+      id: '/_signed-in/onboarding/$view'
+      path: '/onboarding/$view'
+      fullPath: '/onboarding/$view'
+      preLoaderRoute: typeof SignedInOnboardingViewRouteImport
       parentRoute: typeof SignedInRoute
     }
     '/_signed-in/optimization_/$id': {
@@ -663,10 +900,13 @@ interface SignedInRouteChildren {
   SignedInEvolutionChamberRoute: typeof SignedInEvolutionChamberRoute
   SignedInOptimizationRoute: typeof SignedInOptimizationRoute
   SignedInProfileRoute: typeof SignedInProfileRoute
+  SignedInCreditsModelsRoute: typeof SignedInCreditsModelsRoute
   SignedInCreditsPlanRoute: typeof SignedInCreditsPlanRoute
   SignedInCreditsPurchaseRoute: typeof SignedInCreditsPurchaseRoute
   SignedInCreditsSuccessRoute: typeof SignedInCreditsSuccessRoute
+  SignedInDashboardBriefRoute: typeof SignedInDashboardBriefRoute
   SignedInDashboardOptimizationsRoute: typeof SignedInDashboardOptimizationsRoute
+  SignedInOnboardingViewRoute: typeof SignedInOnboardingViewRoute
   SignedInOptimizationIdRoute: typeof SignedInOptimizationIdRoute
   SignedInOptimizationsIdRoute: typeof SignedInOptimizationsIdRoute
   SignedInRecipesIdRoute: typeof SignedInRecipesIdRoute
@@ -683,10 +923,13 @@ const SignedInRouteChildren: SignedInRouteChildren = {
   SignedInEvolutionChamberRoute: SignedInEvolutionChamberRoute,
   SignedInOptimizationRoute: SignedInOptimizationRoute,
   SignedInProfileRoute: SignedInProfileRoute,
+  SignedInCreditsModelsRoute: SignedInCreditsModelsRoute,
   SignedInCreditsPlanRoute: SignedInCreditsPlanRoute,
   SignedInCreditsPurchaseRoute: SignedInCreditsPurchaseRoute,
   SignedInCreditsSuccessRoute: SignedInCreditsSuccessRoute,
+  SignedInDashboardBriefRoute: SignedInDashboardBriefRoute,
   SignedInDashboardOptimizationsRoute: SignedInDashboardOptimizationsRoute,
+  SignedInOnboardingViewRoute: SignedInOnboardingViewRoute,
   SignedInOptimizationIdRoute: SignedInOptimizationIdRoute,
   SignedInOptimizationsIdRoute: SignedInOptimizationsIdRoute,
   SignedInRecipesIdRoute: SignedInRecipesIdRoute,
@@ -705,13 +948,22 @@ const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
   SplatRoute: SplatRoute,
   SignedInRoute: SignedInRouteWithChildren,
+  AboutRoute: AboutRoute,
   AccountDeletedRoute: AccountDeletedRoute,
+  BlogRoute: BlogRoute,
+  CareersRoute: CareersRoute,
+  ContactRoute: ContactRoute,
+  CookiesRoute: CookiesRoute,
   ForgotPasswordRoute: ForgotPasswordRoute,
+  HelpRoute: HelpRoute,
+  HowItWorksRoute: HowItWorksRoute,
   LoginRoute: LoginRoute,
   MethodRoute: MethodRoute,
   PrivacyRoute: PrivacyRoute,
   ResetPasswordRoute: ResetPasswordRoute,
+  SecurityRoute: SecurityRoute,
   SignupRoute: SignupRoute,
+  SupportRoute: SupportRoute,
   TermsRoute: TermsRoute,
   AuthConfirmRoute: AuthConfirmRoute,
   AuthErrorRoute: AuthErrorRoute,

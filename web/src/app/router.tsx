@@ -34,5 +34,7 @@ declare module '@tanstack/react-router' {
     description?: string;
     /** Rendered to a file by the build. Public pages only. */
     prerender?: true;
+    /** A prerendered page that search engines leave out. */
+    noindex?: boolean;
   }
 }

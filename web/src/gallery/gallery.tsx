@@ -16,7 +16,7 @@ import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
-import { SkipLink } from '#web/ui/skip-link.tsx';
+import { SkipLink } from '#web/features/shell/skip-link.tsx';
 import { Badge, Status, type StatusTone } from '#web/ui/feedback/status.tsx';
 import { DataTable, TableToggle } from '#web/ui/table-toggle.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
@@ -268,7 +268,7 @@ function Figures(): ReactNode {
   return (
     <Part title="Figures">
       <TileRow>
-        <Tile label="Available Credits" value={credits(1250)} detail="reserved 14" />
+        <Tile label="Available Credits" value={credits(1250)} detail="14 reserved" />
         <Tile label="Unknown" value={credits(null)} />
         <Tile label="Price" value={creditsInWords(14)} />
         <Tile label="Change" value={`${signedCredits(50)} ${signedCredits(-14)}`} />

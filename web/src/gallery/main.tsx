@@ -9,12 +9,12 @@ import {
   RouterProvider,
 } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
-import { showTheme } from '#web/features/shell/theme.ts';
+import { showDisplay } from '#web/ui/display.ts';
 import { Gallery } from './gallery.tsx';
 
 const container = document.getElementById('app');
 if (!container) throw new Error('The page has no #app');
-showTheme();
+showDisplay('theme');
 createRoot(container).render(
   <RouterProvider
     router={createRouter({

@@ -56,12 +56,14 @@ const connectionTimes = {
   backoffMs: [1_000, 2_000, 5_000, 10_000],
   /** The server sends something at least every 25 s. */
   silenceMs: 40_000,
+  /** Until the server answers. */
+  connectMs: 10_000,
   /** The longest Retry-After that is honoured. */
   retryAfterMs: 300_000,
 } as const;
 
 type Ended =
-  | { readonly why: 'broken' }
+  | { readonly why: 'broken' | 'timeout' }
   | { readonly why: 'bye'; readonly bye: Bye }
   | {
       readonly why: 'refused';
@@ -106,6 +108,8 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     const token = await ports.token();
     if (token === null) return { why: 'signed-out' };
     const quiet = silenceWatch();
+    const opening = new AbortController();
+    const openTimer = setTimeout(() => opening.abort(), connectionTimes.connectMs);
     try {
       const response = await answered(
         fetch(pathOf(watching), {
@@ -116,16 +120,18 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
           },
           cache: 'no-store',
           credentials: 'same-origin',
-          signal: AbortSignal.any([signal, quiet.signal]),
+          signal: AbortSignal.any([signal, quiet.signal, opening.signal]),
         }),
       );
-      if (!response) return { why: 'broken' };
+      clearTimeout(openTimer);
+      if (!response) return { why: opening.signal.aborted ? 'timeout' : 'broken' };
       if (!response.ok || !response.body) return await refusal(response);
       noteServerTime(response);
       // A resumed stream stays silent until something happens.
       ports.onStatus({ status: 'connected' });
       return await listen(response.body, quiet.heard);
     } finally {
+      clearTimeout(openTimer);
       quiet.end();
     }
   };
@@ -169,7 +175,10 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
         ports.onStatus({ status: 'reconnecting' });
         return ended.bye.retry_ms;
       case 'broken':
-        ports.onStatus(absence());
+      case 'timeout':
+        ports.onStatus(
+          absence(ended.why === 'timeout' ? 'Connection timeout' : 'Connection failed'),
+        );
         return backoff();
       case 'refused':
         if (ended.status === 401) {
@@ -186,10 +195,9 @@ export function createConnection(ports: ConnectionPorts): StreamConnection {
     }
   };
 
-  const absence = (): Connection => {
+  const absence = (message: string): Connection => {
     if (!ports.isOnline()) return { status: 'offline' };
-    if (heardAt === null) return { status: 'error', message: 'Connection failed' };
-    return { status: 'reconnecting' };
+    return heardAt === null ? { status: 'error', message } : { status: 'reconnecting' };
   };
 
   const backoff = (): number => {

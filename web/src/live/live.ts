@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Fact, Snapshot } from '#services/live/contract.ts';
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
-import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
+import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { ApiProblem, currentAccessToken, type Page } from '#web/api/api.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
@@ -13,13 +13,15 @@ import {
   restoreSession,
   useSession,
 } from '#web/features/identity/sessions/session.ts';
-import { accountQuery } from '#web/features/profile/queries.ts';
+import { accountQuery } from '#web/api/account.ts';
 import { type RunChoice, runQuery, runsKey } from '#web/features/runs/queries.ts';
 import { type Connection, createConnection, type StreamMessage } from './connection.ts';
 import { createPace } from './pace.ts';
 import { isTorn, type RunState, withCopy, withDelta, withFact } from './run-state.ts';
-import { problemSentence } from '#web/api/problem-words.ts';
+import { type ProblemAction, problemAction, problemSentence } from '#web/api/problem-words.ts';
 import { queryClient } from '#web/api/query-client.ts';
+import { isMotionReduced } from '#web/ui/display.ts';
+import { createSignal } from '#web/ui/signal.ts';
 import { withTicksOf } from '#web/run/ticks.ts';
 
 /**
@@ -32,7 +34,12 @@ export type RunPhase =
   | { readonly status: 'ready' }
   | { readonly status: 'missing' }
   /** Retried automatically at `retryAt` (ms). */
-  | { readonly status: 'failed'; readonly message: string; readonly retryAt: number };
+  | {
+      readonly status: 'failed';
+      readonly message: string;
+      readonly action: ProblemAction;
+      readonly retryAt: number;
+    };
 
 type Run = {
   readonly id: string;
@@ -56,7 +63,7 @@ const releaseAfterMs = 15_000;
 const keptRuns = 4;
 
 const runs = new Map<string, Run>();
-const connectionListeners = new Set<() => void>();
+const connectionChanges = createSignal();
 let connection: Connection = { status: 'idle' };
 let serverAheadMs = 0;
 let updatedAt: number | null = null;
@@ -84,7 +91,7 @@ const stream = createConnection({
 
 const pace = createPace(draw, () => ({
   hidden: document.hidden,
-  reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches,
+  reducedMotion: isMotionReduced(),
 }));
 
 // ── incoming messages ───────────────────────────────────────────────────────────────────────────
@@ -112,7 +119,10 @@ function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
   if (!isKnownBalance(balance)) refreshCredits();
   setBalance(balance);
   const known = cachedRows();
-  for (const row of rows) patchRow(row.id, row);
+  for (const row of rows) {
+    patchRow(row.id, row);
+    report({ id: row.id, status: row.status, isFirstSight: !hadSnapshot });
+  }
   // A snapshot lacks runs deleted meanwhile, and older rows may have gone.
   if (hadSnapshot || rows.some((row) => !known.has(row.id))) void refreshLists();
   hadSnapshot = true;
@@ -121,6 +131,8 @@ function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
 }
 
 function receiveFact(fact: Fact): void {
+  const status = statusAfter[fact.type];
+  if (status !== undefined) report({ id: fact.entity.id, status, isFirstSight: false });
   switch (fact.entity.kind) {
     case 'account':
       // An account's patch is a whole balance; the fact's contract leaves the shape to its kind.
@@ -181,7 +193,7 @@ function setConnection(next: Connection): void {
   if (sameFields(next, connection)) return;
   connection = next;
   followPolling();
-  for (const listener of connectionListeners) listener();
+  connectionChanges.emit();
 }
 
 /** Queries that depend on each read model of the server; those trail the events slightly. */
@@ -361,6 +373,7 @@ async function ask(run: Run): Promise<void> {
     receiveCopy(run, copy.council);
   } catch (error) {
     if (runs.get(run.id) !== run) return;
+    console.warn('Failed to get optimization status', error);
     if (error instanceof ApiProblem && error.status === 404) {
       setPhase(run, { status: 'missing' });
       return;
@@ -373,6 +386,7 @@ async function ask(run: Run): Promise<void> {
     setPhase(run, {
       status: 'failed',
       message: problemSentence(error),
+      action: problemAction(error),
       retryAt: Date.now() + delayMs,
     });
   }
@@ -467,7 +481,40 @@ onSessionEnd(() => {
   hadSnapshot = false;
   for (const run of runs.values()) clearTimeout(run.retry);
   runs.clear();
+  reported.clear();
 });
+
+// ── the bell ────────────────────────────────────────────────────────────────────────────────────
+
+/** Where a run stands, by a fact or by a snapshot after a gap; may be reported again. */
+export type RunReport = {
+  readonly id: string;
+  readonly status: RunStatus;
+  /** From the page's first snapshot: it may have been so for long. */
+  readonly isFirstSight: boolean;
+};
+const runReports = createSignal<[RunReport]>();
+
+const statusAfter: Readonly<Partial<Record<Fact['type'], RunStatus>>> = {
+  ProcessingStarted: 'processing',
+  OptimizationCompleted: 'completed',
+  OptimizationFailed: 'failed',
+  OptimizationCancelled: 'cancelled',
+};
+
+/** For a listener that comes after the first snapshot. */
+const reported = new Map<string, RunReport>();
+
+function report(run: RunReport): void {
+  reported.set(run.id, { ...run, isFirstSight: true });
+  runReports.emit(run);
+}
+
+/** Calls back for every run that the stream reports. */
+export function onRunReport(listener: (run: RunReport) => void): () => void {
+  for (const run of reported.values()) listener(run);
+  return runReports.subscribe(listener);
+}
 
 // ── for components ──────────────────────────────────────────────────────────────────────────────
 
@@ -477,13 +524,8 @@ export function useLiveStream(): void {
   useEffect(() => (status === 'authenticated' ? connect() : undefined), [status]);
 }
 
-function subscribeConnection(listener: () => void): () => void {
-  connectionListeners.add(listener);
-  return () => connectionListeners.delete(listener);
-}
-
 export function useConnection(): Connection {
-  return useSyncExternalStore(subscribeConnection, () => connection);
+  return useSyncExternalStore(connectionChanges.subscribe, () => connection);
 }
 
 /** Milliseconds since anything arrived from the server; null before that. */

@@ -1,20 +1,30 @@
 import { createRootRoute, Outlet, useMatches } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
+import { keptAsSent } from '#web/app/kept-as-sent.ts';
 import { logout, useSession } from '#web/features/identity/sessions/session.ts';
-import { Footer } from '#web/features/shell/footer.tsx';
-import { VisitorBar, WaitingBar } from '#web/features/shell/top-bar.tsx';
+import { VisitorBar, PendingBar } from '#web/features/shell/top-bar.tsx';
 import { Announcer } from '#web/ui/feedback/announcer.tsx';
-import { SkipLink } from '#web/ui/skip-link.tsx';
+import { SkipLink } from '#web/features/shell/skip-link.tsx';
 import { Toasts } from '#web/ui/feedback/toasts.tsx';
 
 /** Only signed-in users need these, so they are not in the first load. */
 const MemberShell = lazy(() =>
-  import('#web/app/member-shell.tsx').then((module) => ({ default: module.MemberShell })),
+  import('#web/member/member-shell.tsx').then((module) => ({ default: module.MemberShell })),
 );
 const SignInAgain = lazy(() =>
   import('#web/features/identity/sessions/sign-in-again.tsx').then((module) => ({
     default: module.SignInAgain,
   })),
+);
+
+const Footer = lazy(async () => ({
+  default: (await keptAsSent('footer', import('#web/features/shell/footer.tsx'))).Footer,
+}));
+/** In the page as sent. An element: drawing the page again leaves it alone until its script is there. */
+const footer = (
+  <Suspense>
+    <Footer />
+  </Suspense>
 );
 
 export const Route = createRootRoute({ component: Root });
@@ -30,11 +40,11 @@ function Root(): ReactNode {
     <div className={member ? 'flex min-h-dvh flex-col pb-20 lg:pb-0' : 'flex min-h-dvh flex-col'}>
       <SkipLink />
       {member ? (
-        <Suspense fallback={<WaitingBar />}>
+        <Suspense fallback={<PendingBar />}>
           <MemberShell user={member} onLogout={logout} />
         </Suspense>
       ) : inMemberArea ? (
-        <WaitingBar />
+        <PendingBar />
       ) : (
         <VisitorBar />
       )}
@@ -52,7 +62,7 @@ function Root(): ReactNode {
       >
         <Outlet />
       </main>
-      <Footer signedIn={member !== null} />
+      {footer}
       <Toasts />
       <Announcer />
     </div>

@@ -11,6 +11,9 @@ export const Route = createFileRoute('/_signed-in')({
     const session = await knownSession();
     if (session.status === 'unreachable') throw session.problem;
     if (session.status === 'anonymous') {
+      // A visitor who wants to see a run sees the recorded one.
+      if (location.pathname === '/evolution-chamber' && !('id' in location.search))
+        redirect({ to: '/how-it-works', replace: true, throw: true });
       redirect({
         to: '/login',
         search: { redirect: location.href },
@@ -20,16 +23,14 @@ export const Route = createFileRoute('/_signed-in')({
     }
   },
   pendingComponent: Checking,
+  // At once and no longer than needed: it follows the same skeleton, sent by the server.
+  pendingMs: 0,
+  pendingMinMs: 0,
   component: SignedIn,
 });
 
 function Checking(): ReactNode {
-  return (
-    <>
-      <p className="sr-only">Checking authentication...</p>
-      <PagePending />
-    </>
-  );
+  return <PagePending words="Checking authentication..." />;
 }
 
 function SignedIn(): ReactNode {

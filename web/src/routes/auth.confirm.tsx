@@ -11,7 +11,7 @@ export const Route = createFileRoute('/auth/confirm')({
     error: v.optional(v.unknown()),
     redirect: v.optional(v.unknown()),
   }),
-  staticData: { title: 'Confirm your e-mail' },
+  staticData: { title: 'Confirm your email' },
 });
 
 function ConfirmRoute(): ReactNode {

@@ -7,7 +7,7 @@ export const Route = createFileRoute('/forgot-password')({
   component: ForgotPasswordPage,
   staticData: {
     title: 'Forgot password',
-    description: 'Get a link by e-mail that lets you choose a new password.',
+    description: 'Get an email link to choose a new password.',
     prerender: true,
   },
 });
@@ -17,10 +17,10 @@ function ForgotPasswordPage(): ReactNode {
     <div className="mx-auto w-full max-w-form space-y-6 px-4 pt-8 lg:pt-16">
       <h1 className="text-4xl">Forgot your password?</h1>
       <p className="text-ink-2">
-        We send you a link that works once, for 10 minutes, in this browser.
+        We'll email you a link. It works once, within 10 minutes, in this browser.
       </p>
       <Card>
-        <AskForLink kind="reset" label="Send the link" />
+        <AskForLink kind="reset" label="Send link" />
       </Card>
       <p className="text-ink-2">
         Remembered it?{' '}

@@ -1,5 +1,6 @@
 import { createFileRoute, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { example } from '#web/features/example/example.tsx';
 import { Home } from '#web/features/home/home.tsx';
 import { useArrival } from '#web/features/identity/sessions/arrival.ts';
 import { useSession } from '#web/features/identity/sessions/session.ts';
@@ -15,7 +16,7 @@ export const Route = createFileRoute('/')({
   component: HomePage,
   staticData: {
     description:
-      'Ask a business question and watch seven or more AI models answer it, review each other and agree, or not, on what to do next.',
+      'Ask a business question. Seven or more AI models answer it, review each other, and show you where they agree on what to do next.',
     prerender: true,
   },
 });
@@ -36,6 +37,7 @@ function HomePage(): ReactNode {
   }, [signedIn, stays, navigate]);
   return (
     <Home
+      example={example}
       signedIn={signedIn}
       notice={
         arrival ? (

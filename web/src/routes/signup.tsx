@@ -18,7 +18,7 @@ export const Route = createFileRoute('/signup')({
   validateSearch: v.object({ redirect: v.optional(v.fallback(v.string(), '')) }),
   staticData: {
     title: 'Sign up',
-    description: 'Create an account. No card, no charge.',
+    description: 'Create an account. No card needed.',
     prerender: true,
   },
 });
@@ -31,7 +31,7 @@ function SignupPage(): ReactNode {
   useReturn(redirect);
   const openConfirmation = (): void => {
     showToast('success', `Welcome to ${productName}`, {
-      message: 'Your account is there. One thing is left: confirm your e-mail address.',
+      message: 'Open the link we emailed you, and your account is ready.',
     });
     void navigate({ to: '/auth/verify-email', search: redirect ? { redirect } : {} });
   };
@@ -40,7 +40,7 @@ function SignupPage(): ReactNode {
       <div className="space-y-6 lg:col-span-7">
         <h1 className="text-4xl">Create your account</h1>
         {wanted ? (
-          <p className="text-ink-2">Your package waits until you have confirmed your e-mail.</p>
+          <p className="text-ink-2">We'll hold your package until you confirm your email.</p>
         ) : null}
         <Card>
           <SignupForm
@@ -78,10 +78,10 @@ function Benefits({ wanted }: { wanted: string | undefined }): ReactNode {
           cheapest
         )}
         <ul className="list-disc space-y-2 ps-5 text-ink-2">
-          <li>10 credits are two fast runs and one ultra-economy run.</li>
-          <li>A balanced run, the recommended kind, costs 14.</li>
-          <li>Signing up is free. You pay when you buy; only a plan renews.</li>
-          <li>Credits never expire, and a failed run returns half of its price automatically.</li>
+          <li>10 credits pay for two Fast runs and one Ultra Economy run.</li>
+          <li>A Balanced run, our recommendation, costs 14.</li>
+          <li>Signing up is free. You pay only when you buy, and only plans renew.</li>
+          <li>Credits never expire, and a failed run returns half its price automatically.</li>
         </ul>
       </div>
     </aside>

@@ -53,7 +53,7 @@ function Claims({ opinion, heading: Title }: { opinion: Opinion; heading: Headin
             {claim.text}{' '}
             <span className="text-sm text-ink-2">
               ({importanceWords[claim.importance]}
-              {claim.if_false_flips ? '; if false, the advice changes' : ''})
+              {claim.if_false_flips ? '; if this is wrong, the advice changes' : ''})
             </span>
           </li>
         ))}

@@ -4,7 +4,7 @@
  * and two camps are two ropes.
  */
 export const braidWidth = 1000;
-export const strandDistance = 24;
+const strandDistance = 24;
 export const braidPadding = 15;
 /** Least distance between two strands of one rope. */
 const ropeDistance = 7;

@@ -1,11 +1,13 @@
-import { describeSeat } from '#services/optimizations/reading/describe.ts';
+import { describeSeat, strandProgress } from '#services/optimizations/reading/describe.ts';
 import { optionText } from '#services/optimizations/reading/texts.ts';
 import { chosenOption } from '#services/optimizations/reading/words/doubts.ts';
-import { named } from '#services/optimizations/reading/words/result.ts';
+import { wholePercent } from '#services/platform/numbers.ts';
+import { quoted } from '#services/optimizations/reading/words/names.ts';
 import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
 import type { StrandSeat } from './braid-shape.ts';
-import { isOut, type Role, statusWord, stepWords } from './words.ts';
+import type { Role } from './drawing/roles.ts';
+import { isOut, statusWord, stepWords } from './seat-words.ts';
 
 /** What the braid shows of each seat. */
 export type BraidSeat = StrandSeat & {
@@ -72,10 +74,7 @@ export function braidOf(view: RunView): BraidView {
         status: statusWord(described),
         step: stepWords(view, described),
         percent: described.progress,
-        progress: Math.max(
-          begin,
-          ends[described.status] ?? reached(view, seat.seat, described.progress),
-        ),
+        progress: Math.max(begin, ends[described.status] ?? reached(view, seat.seat)),
         placement: camp === null ? null : (scores?.placement[seat.seat] ?? null),
         camp,
         choice: camp === null ? null : optionText(view, camp),
@@ -86,8 +85,9 @@ export function braidOf(view: RunView): BraidView {
 }
 
 /** A run that ended early leaves its strands where they were: 100 would mean they arrived. */
-function reached(view: RunView, seat: string, progress: number): number {
-  if (view.stage !== 'closed' || view.conclusion?.outcome === 'completed') return progress;
+function reached(view: RunView, seat: string): number {
+  if (view.stage !== 'closed' || view.conclusion?.outcome === 'completed')
+    return strandProgress(view, seat);
   if (view.scores) return 85;
   if (view.calls[`review.${seat}`]?.outcome) return 75;
   return answerCall(view, seat)?.outcome ? answersAt : 0;
@@ -101,8 +101,8 @@ export function braidSentence({ seats, hasVotes, twoCamps, chosen, isUnasked }: 
     hasVotes
       ? chosen === null
         ? `${seats.length} models${twoCamps ? ' in two camps' : ''}, with no majority`
-        : `${seats.filter(({ choice }) => choice === chosen).length} of ${seats.length} models voted for ${named(chosen)}`
-      : `${seats.length} models at work; no votes yet`,
+        : `${seats.filter(({ choice }) => choice === chosen).length} of ${seats.length} models voted for ${quoted(chosen)}`
+      : `${seats.length} models, no votes counted`,
     ...(ended > 0 ? [`${ended} dropped out`] : []),
   ];
   return `${parts.join('; ')}.`;
@@ -111,9 +111,9 @@ export function braidSentence({ seats, hasVotes, twoCamps, chosen, isUnasked }: 
 /** The option by its name: the one with most votes need not have a majority, nor be chosen. */
 export function standing(seat: BraidSeat, { hasVotes }: BraidView): string {
   if (seat.ended !== null) return 'Out';
-  if (!hasVotes) return 'No votes yet';
+  if (!hasVotes) return 'No votes counted';
   if (seat.choice === null || seat.placement === null) return 'Did not vote';
-  const share = Math.round(Math.abs(seat.placement) * 100);
-  const vote = `Voted for ${named(seat.choice)}`;
-  return share === 0 ? vote : `${vote}; in a minority on ${share}% of the claims by weight`;
+  const share = wholePercent(Math.abs(seat.placement));
+  const vote = `Voted for ${quoted(seat.choice)}`;
+  return share === 0 ? vote : `${vote}; in the minority on ${share}% of claims, by weight`;
 }

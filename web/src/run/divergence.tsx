@@ -4,7 +4,6 @@ import { type Names, seatNames } from '#services/optimizations/reading/words/nam
 import {
   firmWords,
   minorityCount,
-  minorityPosition,
   minorityVotes,
   settledTitle,
   sideWords,
@@ -73,16 +72,17 @@ export function Minority({
   names: Names;
 }): ReactNode {
   if (report === null) return null;
-  const position = minorityPosition(names, report, areas);
   return (
     <>
       <p>{minorityCount(report)}</p>
       <ul className="list-disc space-y-1 ps-5 marker:text-ink-3">
-        {minorityVotes(names, report).map((votes) => (
-          <li key={votes}>{votes}</li>
+        {minorityVotes(names, report, areas).map(({ votes, argument }) => (
+          <li key={votes}>
+            {votes}
+            <p className="text-ink-2">{argument}</p>
+          </li>
         ))}
       </ul>
-      {position === null ? null : <p>{position}</p>}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { figure } from '#services/platform/numbers.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 
@@ -18,20 +19,31 @@ export function Question({ view }: { view: RunView }): ReactNode {
         {isHeading ? challenge : (view.title ?? erased)}
       </h1>
       {more ? (
-        <details className="max-w-prose">
+        <details className="max-w-prose print:hidden">
           <summary className="-mb-2 min-h-11 cursor-pointer py-2.5 text-ink-2">
-            What was asked
+            {askedTitle}
           </summary>
           <div className="space-y-3 pt-2 pb-4">
             {isHeading ? null : <p className="whitespace-pre-wrap">{challenge}</p>}
-            {view.context ? <p className="whitespace-pre-wrap">{view.context}</p> : null}
-            <Rows title="Objectives" rows={view.objectives} />
-            <Rows title="Constraints" rows={view.constraints} />
+            <Asked view={view} />
             <Files files={view.files} />
           </div>
         </details>
       ) : null}
     </div>
+  );
+}
+
+export const askedTitle = 'Your question';
+
+/** What was asked beside the challenge, without its files. */
+export function Asked({ view }: { view: RunView }): ReactNode {
+  return (
+    <>
+      {view.context ? <p className="whitespace-pre-wrap">{view.context}</p> : null}
+      <Rows title="Objectives" rows={view.objectives} />
+      <Rows title="Constraints" rows={view.constraints} />
+    </>
   );
 }
 
@@ -51,7 +63,7 @@ function Files({ files }: { files: RunView['files'] }): ReactNode {
         // Two files may have one name.
         <details key={index}>
           <summary className="min-h-11 cursor-pointer py-2.5 break-words text-ink-2">
-            {name}, {text.length.toLocaleString()} characters
+            {name}, {figure(text.length)} characters
           </summary>
           <section
             // It scrolls, so the keyboard must reach it.

@@ -18,7 +18,7 @@ export function SimulatedMark(view: Pick<RunView, 'seats' | 'standIn'>): ReactNo
             <p className="max-w-prose text-sm">
               The question of the case: “{standIn.question.challenge}”
             </p>
-            <details className="max-w-prose text-sm">
+            <details className="max-w-prose text-sm print:hidden">
               <summary className="-mb-2 min-h-11 cursor-pointer py-2.5">
                 What it says about the business
               </summary>

@@ -26,7 +26,7 @@ export function offerUndo(
   const toast = showToast('info', 'Optimization deleted', {
     message:
       status === 'pending'
-        ? `${title}${/[.!?…]$/.test(title) ? '' : '.'} It was not started, and would come back cancelled.`
+        ? `${title}${/[.!?…]$/.test(title) ? '' : '.'} It never started. If you undo, it comes back as canceled.`
         : title,
     duration: undoMs,
     action: {
@@ -37,10 +37,10 @@ export function offerUndo(
         try {
           await restoreRun(id);
         } catch (error) {
-          return `It could not be brought back. ${problemSentence(error)}`;
+          return `We couldn't restore it. ${problemSentence(error)}`;
         }
         await queryClient.invalidateQueries({ queryKey: runsKey });
-        announce(`${title} is back`);
+        announce(`${title} restored`);
         await focusRun(id);
         return null;
       },

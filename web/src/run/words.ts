@@ -1,41 +1,27 @@
+import { listed } from '#services/models/seating/words.ts';
+import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { creditsInWords } from '#services/platform/numbers.ts';
-import type { SeatProgress } from '#services/optimizations/contract/run.ts';
-import { retryingWords } from '#services/optimizations/reading/describe.ts';
-import { answerCall, type RunView } from '#services/optimizations/reading/view.ts';
+import type { ChallengeType, RunStatus } from '#services/optimizations/contract/summary.ts';
 import type { StatusTone } from '#web/ui/feedback/status.tsx';
 
-export const phases = [
-  'Parallel Generation',
-  'Cross-Evaluation',
-  'Bias Detection',
-  'Synthesis',
-] as const;
-
-export type Role = SeatProgress['role'];
-
-/** Text colours of the roles; the seat's code always accompanies them. */
-export const roleColours: Readonly<Record<Role, string>> = {
-  strategic: 'text-strategic',
-  risk: 'text-risk',
-  implementation: 'text-implementation',
-};
-
-export const roleWords: Readonly<Record<Role, string>> = {
-  strategic: 'Strategic',
-  risk: 'Risk',
-  implementation: 'Implementation',
-};
-
-export const statusTones: Readonly<Record<SeatProgress['status'], StatusTone>> = {
-  waiting: 'neutral',
+export const runStatusTones: Readonly<Record<RunStatus, StatusTone>> = {
+  pending: 'neutral',
   processing: 'active',
-  retrying: 'active',
   completed: 'ok',
   failed: 'warn',
-  refused: 'warn',
-  timed_out: 'warn',
-  excluded: 'warn',
-  not_called: 'neutral',
+  cancelled: 'neutral',
+};
+
+/** A recipe's category is one of them, too. */
+export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
+  business_strategy: 'Business strategy',
+  marketing: 'Marketing',
+  operations: 'Operations',
+  finance: 'Finance',
+  product: 'Product',
+  sales: 'Sales',
+  hiring: 'Hiring',
+  other: 'Other',
 };
 
 /** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
@@ -46,84 +32,28 @@ export function strategyName(id: string): string {
     .join(' ');
 }
 
-/** The status in one or two words; a retry has its number from the second on. */
-export function statusWord({ status, attempt }: Pick<SeatProgress, 'status' | 'attempt'>): string {
-  const words = {
-    waiting: 'Waiting',
-    processing: 'Processing',
-    retrying: retryingWords(attempt),
-    completed: 'Completed',
-    failed: 'Failed',
-    refused: 'Refused',
-    timed_out: 'Timed out',
-    excluded: 'Left out',
-    not_called: 'Not called',
-  };
-  return words[status];
-}
-
-/** "rank 2 of 7", by the reviewers' order of the answers; empty before there is one. */
-export function rankWords({ scores }: RunView, { rank }: Pick<SeatProgress, 'rank'>): string {
-  return rank === null || scores === null ? '' : `rank ${rank} of ${scores.order.length}`;
-}
-
-export function isOut(status: SeatProgress['status']): boolean {
-  return ['failed', 'refused', 'timed_out', 'excluded', 'not_called'].includes(status);
-}
-
-/** What a seat is doing, as its card says it; 'Waiting...' by default. */
-export function stepWords(view: RunView, seat: SeatProgress): string {
-  if (isOut(seat.status)) return seat.reason ?? 'Dropped out of this run';
-  if (seat.status === 'retrying') return seat.reason ?? 'Trying again';
-  const answer = answerCall(view, seat.seat);
-  const review = view.calls[`review.${seat.seat}`];
-  switch (view.stage) {
-    case 'draft':
-      return 'Getting ready';
-    case 'opinions':
-      if (answer?.outcome) return 'Answered';
-      return answer ? 'Writing an answer' : 'Waiting...';
-    case 'claims':
-      return 'Collecting its claims';
-    case 'reviews':
-      if (view.refines !== null) return votingWords(review);
-      if (review?.outcome) return 'Reviewed the others';
-      return review ? 'Reviewing the others' : 'Waiting...';
-    case 'scoring':
-      return view.refines === null
-        ? 'The reviews are being compared'
-        : 'The votes are being counted';
-    case 'synthesis':
-    case 'settling':
-      return 'Writing the recommendation';
-    case 'closed':
-      if (seat.reason !== null) return seat.reason;
-      if (view.refines !== null) return answer?.outcome ? 'Its vote is in' : 'It had not voted';
-      if (!answer?.outcome) return 'It had not answered';
-      return review?.outcome ? 'Answered and reviewed' : 'Answered';
-  }
-}
-
-function votingWords(review: RunView['calls'][string] | undefined): string {
-  if (review?.outcome) return 'Its vote is in';
-  return review ? 'Voting again' : 'Waiting...';
-}
-
-/** "32 s", "1 min 05 s". */
-export function duration(milliseconds: number): string {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
-}
-
-/** "about 40 s", in steps that do not flicker; null when unknown. */
+/** "about 40s", in steps that do not flicker; null when unknown. */
 export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;
-  if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)} s`;
+  if (seconds < 90) return `about ${Math.max(5, Math.ceil(seconds / 5) * 5)}s`;
   return `about ${Math.ceil(seconds / 60)} min`;
 }
 
 /** The price of a run; the one that a refined run has paid covers a refinement. */
 export function priceWords(price: number): string {
   return price === 0 ? 'Included' : creditsInWords(price);
+}
+
+/** Which providers receive the text of a question, in a sentence or two. */
+export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
+  const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
+  const hasSimulated = providers.some(({ simulated }) => simulated);
+  if (real.length === 0) {
+    return 'The models of this run are simulated on this machine: a prepared case answers, whose question may be another than yours, and your text is sent to no provider.';
+  }
+  const passedOn = real.includes('OpenRouter')
+    ? ' OpenRouter passes them on to the makers of its models.'
+    : '';
+  const sent = `Your question and its files are sent to ${listed(real)}.${passedOn}`;
+  return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }

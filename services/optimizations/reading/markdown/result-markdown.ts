@@ -33,6 +33,7 @@ import { claimText } from '#services/optimizations/reading/texts.ts';
 import {
   changeWords,
   claimsNote,
+  datedHeading,
   differentMark,
   differentWords,
   isDifferent,
@@ -47,7 +48,6 @@ import {
   headObjection,
   minorityCount,
   minorityFlaws,
-  minorityPosition,
   minorityTitle,
   minorityVotes,
   noDivergences,
@@ -69,7 +69,7 @@ import {
 export function resultMarkdown(run: Optimization, result: RunResult): string[] {
   const { bias } = run.evolution;
   return [
-    `## ${headingWords(result)}`,
+    `## ${datedHeading(run, headingWords(result))}`,
     ...outcome(run, result),
     bias === null ? '' : agreement(run, bias),
     part(
@@ -93,7 +93,9 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     list(
       `### ${stepsTitle(result)}`,
       result.next_steps.map((step, index) => {
-        const facts = stepFacts(step, run.ended_at).map(({ label, text }) => `${label}: ${text}`);
+        const facts = stepFacts(step, run.ended_at, 'en-US').map(
+          ({ label, text }) => `${label}: ${text}`,
+        );
         const line = [step.action, ...facts].map(escapeMarkdown).join(' · ');
         return `${index + 1}. [${step.done ? 'x' : ' '}] ${line}${cites(run.council, step.claim_ids)}`;
       }),
@@ -221,8 +223,13 @@ function doubts(run: Optimization, result: RunResult, bias: BiasAnalysis): strin
     report === null
       ? ''
       : part(`### ${minorityTitle}`, [
-          [minorityCount(report), '', ...minorityVotes(run.models, report).map(bullet)].join('\n'),
-          escapeMarkdown(minorityPosition(run.models, report, bias.disagreement_areas) ?? ''),
+          [
+            minorityCount(report),
+            '',
+            ...minorityVotes(run.models, report, bias.disagreement_areas).map(
+              ({ votes, argument }) => bullet(`${votes}. ${argument}`),
+            ),
+          ].join('\n'),
           ...minorityFlaws(result, report).map((flaw) =>
             escapeMarkdown(`${objectionTitle(run.models, result.heading, flaw)}: ${flaw.text}`),
           ),

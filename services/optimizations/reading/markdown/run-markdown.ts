@@ -8,8 +8,10 @@ import {
   changedVotes,
   firstRoundNote,
   givenFacts,
+  newerTitle,
   refinementTitle,
 } from '#services/optimizations/reading/words/refinement.ts';
+import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
 import { modelCost } from '#services/platform/numbers.ts';
 import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -20,6 +22,7 @@ import {
   simulatedNotice,
   simulatedPartOf,
 } from '#services/optimizations/reading/simulated.ts';
+import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 
 /**
@@ -33,6 +36,7 @@ export function runMarkdown(run: Optimization): string {
     ...asked(run),
     simulatedLines(run),
     degradedLines(run),
+    newerLines(run),
     refinementLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
     ...answers(run),
@@ -84,6 +88,20 @@ function degradedLines(run: Optimization): string {
   return words === null ? '' : `**${words.title}.** ${escapeMarkdown(words.sentences.join(' '))}`;
 }
 
+/** What has replaced this result. */
+function newerLines({ newer }: Optimization): string {
+  if (newer === null) return '';
+  const lines = [
+    `**${escapeMarkdown(newerTitle(newer))}.**`,
+    escapeMarkdown(`${newer.outcome}: ${newer.decision}`),
+    newer.changed === null ? '' : escapeMarkdown(`${changedTitle}: ${newer.changed}`),
+  ];
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => `> ${line}`)
+    .join('\n>\n');
+}
+
 /** What a refinement changed, who changed their vote, and what was given. */
 function refinementLines({ council, refines, result }: Optimization): string {
   if (refines === null) return '';
@@ -99,26 +117,21 @@ function refinementLines({ council, refines, result }: Optimization): string {
 }
 
 function voteLines(council: RunView): string[] {
+  const reasons = takenUpWords(council);
   return [
     ...changedVotes(council).map(labelled),
     bullet(changedClaimsWords(council)),
     ...changedClaims(council).map(({ id, text }) => `  - ${id}: ${escapeMarkdown(text)}`),
+    ...(reasons === null ? [] : [bullet(reasons)]),
+    ...takenUp(council).map(({ label, text }) => `  - ${escapeMarkdown(`${label}: ${text}`)}`),
   ];
 }
 
 const labelled = ({ label, text }: { label: string; text: string }): string =>
   `- ${label}: ${escapeMarkdown(text)}`;
 
-const statusWords: Readonly<Record<Optimization['status'], string>> = {
-  pending: 'Not started',
-  processing: 'Still running',
-  completed: 'Completed',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
-};
-
 function ending(run: Optimization): string {
-  return `**${statusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
+  return `**${runStatusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
 }
 
 function answers(run: Optimization): string[] {
@@ -151,10 +164,11 @@ function costs(run: Optimization): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => escapeMarkdown(cell)).join(' | ')} |`;
   const rows = costRows(run.council, 'en-US');
-  if (rows.length === 0) return '';
+  if (rows.length === 0) return moneyWords(run.credits, 'en-US');
+  const columns = costColumns(run.council);
   const table = [
-    line(['Model', ...costColumns]),
-    `| --- |${' ---: |'.repeat(costColumns.length)}`,
+    line(['Model', ...columns]),
+    `| --- |${' ---: |'.repeat(columns.length)}`,
     ...rows.map(({ name, cells }) => line([name, ...cells])),
   ];
   return ['## Cost, time and tokens', table.join('\n'), ...standIns(run), money(run)].join('\n\n');

@@ -7,7 +7,8 @@ import type {
   RunResult,
 } from '#services/optimizations/contract/result.ts';
 import { listed } from '#services/models/seating/words.ts';
-import { seatName, seatNames } from './names.ts';
+import { counted } from '#services/platform/numbers.ts';
+import { quoted, seatName, seatNames } from './names.ts';
 import type { Names } from './names.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
@@ -65,7 +66,7 @@ export function objectionWords(
   view: RunView,
   { text, claim_id: claim }: Pick<Objection, 'text' | 'claim_id'>,
 ): string {
-  return claim === null ? text : `On “${claimText(view, claim).replace(/\.$/, '')}”: ${text}`;
+  return claim === null ? text : `On ${quoted(claimText(view, claim))}: ${text}`;
 }
 
 // ── the minority ────────────────────────────────────────────────────────────────────────────────
@@ -77,25 +78,28 @@ export const minorityTitle = 'Minority report';
 /** "3 models voted otherwise:", before the options that they voted for. */
 export function minorityCount({ votes }: Minority): string {
   const count = votes.reduce((sum, { seats }) => sum + seats.length, 0);
-  return count === 1 ? '1 model voted otherwise:' : `${count} models voted otherwise:`;
+  return `${counted(count, 'model')} voted otherwise:`;
 }
 
-/** "2 for “Wait”: GPT-6.1 Terra (S1) and Grok 5 (R2)". */
-export function minorityVotes(names: Names, { votes }: Minority): string[] {
-  return votes.map(
-    ({ text, seats }) =>
-      `${seats.length} for “${text.replace(/\.$/, '')}”: ${seatNames(names, seats)}`,
-  );
-}
-
-/** The best case of the minority; null where the divergences quote the same words. */
-export function minorityPosition(
+/** An option of the minority: "2 for “Wait”: GPT-6.1 Terra (S1) and Grok 5 (R2)", and its best case. */
+export function minorityVotes(
   names: Names,
-  { seat, position }: Minority,
+  { votes }: Minority,
   areas: readonly Disagreement[],
-): string | null {
-  const isQuoted = areas.some(({ sides }) => sides.some(({ quote }) => quote?.text === position));
-  return isQuoted ? null : `${seatName(names, seat)} argues: ${position}`;
+): { votes: string; argument: string }[] {
+  return votes.map(({ text, seats, argument }) => ({
+    votes: `${seats.length} for ${quoted(text)}: ${seatNames(names, seats)}`,
+    argument:
+      argument === null
+        ? 'None of them gave a reason.'
+        : isQuoted(areas, argument.text)
+          ? 'Their case is quoted with the divergences.'
+          : `${seatName(names, argument.seat)} argues: ${argument.text}`,
+  }));
+}
+
+function isQuoted(areas: readonly Disagreement[], text: string): boolean {
+  return areas.some(({ sides }) => sides.some(({ quote }) => quote?.text === text));
 }
 
 /** What the minority calls a mistake in the chosen answer, unless it is said elsewhere on the page. */
@@ -169,10 +173,9 @@ export const rejectedTitle = 'Rejected claims';
 /** "4 of 7 models disagree, 2 are unsure, 1 agrees." */
 export function rejectedWords({ agree, unsure, against: { seats: disagree } }: Rejected): string {
   const total = agree.length + unsure.length + disagree.length;
-  const models = total === 1 ? '1 model' : `${total} models`;
   const rest = (stance: 'agree' | 'unsure', { length }: readonly string[]) =>
     length === 0 ? [] : [`${length} ${holding[stance]![length === 1 ? 0 : 1]}`];
-  const most = `${disagree.length} of ${models} ${holding['disagree']![disagree.length === 1 ? 0 : 1]}`;
+  const most = `${disagree.length} of ${counted(total, 'model')} ${holding['disagree']![disagree.length === 1 ? 0 : 1]}`;
   return `${[most, ...rest('unsure', unsure), ...rest('agree', agree)].join(', ')}.`;
 }
 
@@ -230,10 +233,10 @@ export function restingTitle(view: RunView, claimId: string): string {
     : 'The recommendation rests on this:';
 }
 
-/** "S1 and R2 would change their advice if this were false." */
+/** "S1 and R2 would change their advice if this is wrong." */
 export function changingWords({ seats, others }: Omit<ChangingClaim, 'id'>): string {
   const change = (who: readonly string[]) =>
-    `would change ${who.length === 1 ? 'its' : 'their'} advice if this were false`;
+    `would change ${who.length === 1 ? 'its' : 'their'} advice if this is wrong`;
   if (others.length === 0) return `${listed(seats)} ${change(seats)}.`;
   if (seats.length === 0) return `${listed(others)} voted otherwise, and ${change(others)}.`;
   return `${listed(seats)} ${change(seats)}. So would ${listed(others)}, which voted otherwise.`;

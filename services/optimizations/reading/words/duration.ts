@@ -14,6 +14,11 @@ export function durationWords({
   return `about ${about} (usually under ${isRepeated ? under.replace(minutes, '') : under})`;
 }
 
+/** "about 2 min"; before it was measured it says so. */
+export function aboutWords({ duration }: Pick<PanelFacts, 'duration'>): string {
+  return duration === null ? 'not yet timed' : `about ${inUnits(duration.p50, Math.round)}`;
+}
+
 /** In steps of 5 seconds, from 90 seconds on of half a minute. */
 function inUnits(seconds: number, round: (value: number) => number): string {
   if (seconds < 90) return `${Math.max(1, round(seconds / 5)) * 5}s`;

@@ -13,3 +13,8 @@ export function seatName(names: Names, seat: string): string {
 export function seatNames(names: Names, seats: readonly string[]): string {
   return listed(seats.map((seat) => seatName(names, seat)));
 }
+
+/** A sentence of a model inside one of ours: “Wait until spring”. */
+export function quoted(text: string): string {
+  return `“${text.replace(/\.$/, '')}”`;
+}

@@ -4,7 +4,7 @@ import { ballotOf, correctedOf, isVotedAgain } from '#services/optimizations/rea
 import { changingWords } from './doubts.ts';
 import type { ChangingClaim } from './doubts.ts';
 import { listed } from '#services/models/seating/words.ts';
-import { seatNames } from './names.ts';
+import { quoted, seatNames } from './names.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import type { Ballot } from '#services/optimizations/run/events.ts';
 
@@ -22,6 +22,25 @@ export const claimsNote =
 
 export function refinementTitle(number: number): string {
   return `Refinement ${number}`;
+}
+
+/** Whether a newer answer differs from this one. */
+export function isOutdated({ newer }: Pick<Optimization, 'newer'>): boolean {
+  return newer !== null && !newer.same_option;
+}
+
+/** The heading of a result; of one that a refinement has changed, with that. */
+export function datedHeading(run: Pick<Optimization, 'newer'>, heading: string): string {
+  return isOutdated(run) ? `Earlier answer: ${heading}` : heading;
+}
+
+type Newer = NonNullable<Optimization['newer']>;
+
+/** Above a result that a refinement has replaced. */
+export function newerTitle({ number, same_option: isSame }: Newer): string {
+  return isSame
+    ? `${refinementTitle(number)} comes to the same answer`
+    : `This answer is out of date: ${refinementTitle(number)} changed it`;
 }
 
 type Refined = NonNullable<Optimization['refines']>;
@@ -87,6 +106,19 @@ export function changedVotes(view: RunView): Labelled[] {
   ];
 }
 
+/** Who changed their vote on the decision, in sentences. */
+export function changedDecisionWords(view: RunView): string {
+  const [first, now] = [choices(view, beforeOf), choices(view, ballotOf)];
+  const moved = view.seats.map(({ seat }) => seat).filter((seat) => first[seat] !== now[seat]);
+  if (moved.length === 0) return 'No model changed its vote on the decision.';
+  return moves(moved, (seat) => `${first[seat] ?? ''} ${now[seat] ?? ''}`)
+    .map(
+      (by) =>
+        `${seatNames(view.seats, by)} changed ${its(by)} vote on the decision, ${fromTo(view, first[by[0]!], now[by[0]!])}.`,
+    )
+    .join(' ');
+}
+
 /** The claims on which models changed their vote, of those that were voted on again. */
 export function changedClaims(view: RunView): { id: string; text: string }[] {
   return (view.refines?.claims ?? []).flatMap((id) => {
@@ -104,7 +136,7 @@ export function changedClaims(view: RunView): { id: string; text: string }[] {
     return [
       {
         id,
-        text: `${claimText(view, id)} Before: ${counted(first)}. Now: ${counted(now)}. Changed: ${who}.`,
+        text: `${claimText(view, id)} Before: ${tallyOf(first)}. Now: ${tallyOf(now)}. Changed: ${who}.`,
       },
     ];
   });
@@ -144,11 +176,13 @@ function stances(
 }
 
 function tally(view: RunView, votes: Record<string, string | undefined>): string {
-  return listed(counts(votes).map(([option, count]) => `${count} for ${quoted(view, option)}`));
+  return listed(
+    counts(votes).map(([option, count]) => `${count} for ${quoted(optionText(view, option))}`),
+  );
 }
 
 /** "5 agree, 1 disagree, 1 unsure". */
-function counted(votes: Record<string, string | undefined>): string {
+function tallyOf(votes: Record<string, string | undefined>): string {
   const all = counts(votes).map(([stance, count]) => `${count} ${stance}`);
   return all.length === 0 ? 'no vote' : all.join(', ');
 }
@@ -168,14 +202,10 @@ function moves(seats: readonly string[], moveOf: (seat: string) => string): stri
 }
 
 function fromTo(view: RunView, first: string | undefined, now: string | undefined): string {
-  const to = `to ${quoted(view, now ?? '')}`;
+  const to = `to ${quoted(optionText(view, now ?? ''))}`;
   return first === undefined
     ? `without an earlier vote, ${to}`
-    : `from ${quoted(view, first)} ${to}`;
-}
-
-function quoted(view: RunView, option: string): string {
-  return `“${optionText(view, option).replace(/\.$/, '')}”`;
+    : `from ${quoted(optionText(view, first))} ${to}`;
 }
 
 // ── what would change a result ──────────────────────────────────────────────────────────────────
@@ -193,7 +223,7 @@ export function changeWords(view: RunView, { id, ...changing }: ChangingClaim): 
     (seat) =>
       isVotedAgain(view, seat, id) && ballotOf(view, seat)?.votes[id]?.stance === 'disagree',
   );
-  const said = `${listed(seats)} said in the first round that ${seats.length === 1 ? 'it' : 'they'} would change ${its(seats)} advice if this were false.`;
+  const said = `${listed(seats)} said in the first round that ${seats.length === 1 ? 'it' : 'they'} would change ${its(seats)} advice if this is wrong.`;
   const { others } = changing;
   const otherwise = others.length === 0 ? [] : [`${listed(others)} voted otherwise.`];
   if (doubting.length === 0) return [said, ...otherwise].join(' ');
@@ -229,7 +259,7 @@ function didWords(view: RunView, seats: readonly string[]): string {
   return [
     { did: 'changed', by: again.filter((seat) => first[seat] !== now[seat]) },
     { did: 'kept', by: again.filter((seat) => first[seat] === now[seat]) },
-    { did: 'did not give again', by: silent },
+    { did: 'did not repeat', by: silent },
   ]
     .filter(({ by }) => by.length > 0)
     .map(({ did, by }) => `${listed(by)} ${did} ${its(by)} vote on the decision.`)

@@ -8,11 +8,12 @@ import type {
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { undecidableOption } from '#services/optimizations/run/events.ts';
-import type { Vote } from '#services/optimizations/run/events.ts';
 import { listed } from '#services/models/seating/words.ts';
+import { dateFormat } from '#services/platform/locale.ts';
+import { counted } from '#services/platform/numbers.ts';
 import { flawsTitle, isListed, objectionWords, objectorWords } from './doubts.ts';
-import { seatName, seatNames } from './names.ts';
-import { ballotOf, correctedOf } from '#services/optimizations/reading/view.ts';
+import { quoted, seatName, seatNames } from './names.ts';
+import { correctedOf } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /** What a result says in words: the same on its page, in exports, in emails and on the command line. */
@@ -28,7 +29,7 @@ export function headingWords(result: Counted): string {
     case 'recommendation':
       return total === 0
         ? 'Recommendation'
-        : `Recommended by ${votes} of ${models(total)}${halfNote(result)}`;
+        : `Recommended by ${votes} of ${counted(total, 'model')}${halfNote(result)}`;
     case 'no_majority':
       return 'No majority';
     case 'best_single_answer':
@@ -45,6 +46,7 @@ export function outcomeOf(
   seat: string | null,
 ): string | null {
   if (heading === null) return null;
+  if (heading === 'recommendation' && votes === null) return 'Recommended (votes on its page)';
   return headingWords({ heading, votes_for: votes ?? 0, votes_total: total ?? 0, seat });
 }
 
@@ -69,8 +71,8 @@ function voteSentences(view: RunView, result: RunResult): string[] {
   const { heading, votes_for: votes, votes_total: total, decision_option: option } = result;
   if (heading === 'no_majority') return noMajoritySentences(view, result);
   if (total === 0 || option === null) return [];
-  const count = `${votes} of ${models(total)}`;
-  const voted = result.decision === option ? 'it' : named(option);
+  const count = `${votes} of ${counted(total, 'model')}`;
+  const voted = result.decision === option ? 'it' : quoted(option);
   return [
     {
       recommendation: `They voted for ${voted}.`,
@@ -83,9 +85,9 @@ function voteSentences(view: RunView, result: RunResult): string[] {
 /** Why the option with most votes was not chosen: it needs most models, most makers, and no camp against it. */
 function noMajoritySentences(view: RunView, result: RunResult): string[] {
   const { most, first, count } = leadOf(result);
-  const tie = `${count} options have ${votesWords(most)} each`;
+  const tie = `${count} options have ${counted(most, 'vote')} each`;
   if (count > 1) return [`${tie}, so none of them is recommended.`];
-  const lead = `${most} of ${models(result.votes_total)} voted for ${named(first?.text ?? '')}. It is not recommended, because`;
+  const lead = `${most} of ${counted(result.votes_total, 'model')} voted for ${quoted(first?.text ?? '')}. It is not recommended, because`;
   const [one = [], other = []] = view.scores?.verdict?.camps ?? [];
   if (one.length === 0)
     return [
@@ -102,7 +104,7 @@ function noMajoritySentences(view: RunView, result: RunResult): string[] {
 function campWords({ seats }: RunView, { options }: RunResult, camp: readonly string[]): string {
   const votes = options.flatMap(({ text, voters }) => {
     const count = voters.filter((seat) => camp.includes(seat)).length;
-    return count === 0 ? [] : [`${votesWords(count)} for ${named(text)}`];
+    return count === 0 ? [] : [`${counted(count, 'vote')} for ${quoted(text)}`];
   });
   return `${seatNames(seats, camp)}: ${votes.join(', ')}`;
 }
@@ -112,18 +114,6 @@ function leadOf({ options }: Pick<RunResult, 'options'>) {
   const most = Math.max(0, ...options.map(({ voters }) => voters.length));
   const leading = options.filter(({ voters }) => voters.length === most);
   return { most, first: leading[0], count: leading.length };
-}
-
-export function named(option: string): string {
-  return `“${option.replace(/\.$/, '')}”`;
-}
-
-function votesWords(count: number): string {
-  return count === 1 ? '1 vote' : `${count} votes`;
-}
-
-function models(count: number): string {
-  return count === 1 ? '1 model' : `${count} models`;
 }
 
 function halfNote({ votes_for: votes, votes_total: total }: Counted): string {
@@ -137,7 +127,7 @@ function unwrittenWords(run: Optimization, result: RunResult): string | null {
   if (!isUnwritten && result.seat === null) return null;
   const because =
     end?.reason === 'no_ledger'
-      ? 'The claims of the answers could not be merged'
+      ? "The claims couldn't be merged"
       : 'No text about this vote passed its checks';
   return result.seat === null
     ? `${because}, so this page is put together from the votes and the answers.`
@@ -224,7 +214,7 @@ export function optionFacts(
   flaws: readonly Flaw[],
 ): { title: string; text: string }[] {
   return [
-    { title: votesWords(voters.length), text: seatNames(view.seats, voters) },
+    { title: counted(voters.length, 'vote'), text: seatNames(view.seats, voters) },
     ...(answer === null
       ? []
       : [
@@ -260,7 +250,7 @@ export function tieBreakNote({ scores }: RunView, result: RunResult): string {
     return others.every(({ voters }) => voters.length < votes) ? said : `${said} ${order}`;
   }
   if (count > 1 && votes === most)
-    return `This is a tie-break: ${count} options have ${votesWords(most)} each, and the order in which the reviewers placed the answers chooses between them.`;
+    return `This is a tie-break: ${count} options have ${counted(most, 'vote')} each, and the order in which the reviewers placed the answers chooses between them.`;
   return hasCamps
     ? `This is the option with most votes, ${most} of ${total}. It is no recommendation, because one camp prefers another one.`
     : `This is a tie-break: no option is alone in first place both by models and by makers. ${order}`;
@@ -280,19 +270,20 @@ export function stepsTitle({ heading }: Pick<RunResult, 'heading'>): string {
 export function stepFacts(
   { owner, by_days: days, measure, stop_if: stop }: NextStep,
   endedAt: string | null,
+  locale?: string,
 ): { label: string; text: string }[] {
   return [
     { label: 'Who', text: owner === 'you' ? '' : owner },
-    { label: 'By', text: endedAt === null || days === null ? '' : dayAfter(endedAt, days) },
+    { label: 'By', text: endedAt === null || days === null ? '' : dayAfter(endedAt, days, locale) },
     { label: 'Measure', text: measure },
     { label: 'Stop if', text: stop },
   ].filter(({ text }) => text !== '');
 }
 
 /** "December 7, 2026": so many days after a moment, in UTC, so that all readers see one date. */
-function dayAfter(at: string, days: number): string {
+function dayAfter(at: string, days: number, locale: string | undefined): string {
   const day = new Date(Date.parse(at) + days * 86_400_000);
-  return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(day);
+  return dateFormat({ dateStyle: 'long', timeZone: 'UTC' }, locale).format(day);
 }
 
 export const missingTitle = 'What the models would need to know';
@@ -304,15 +295,4 @@ export function openPoints(result: RunResult, bias: BiasAnalysis): string[] {
       kind !== 'flips' && (kind !== 'missing_info' || result.missing_facts.length === 0),
   );
   return [...new Set([...result.uncertainties, ...factors.map(({ text }) => text)])];
-}
-
-/** What seats wrote with their votes on a claim, in the order of the panel. */
-export function reasonsOn(
-  view: RunView,
-  claimId: string,
-): { seat: string; stance: Vote['stance']; text: string }[] {
-  return view.seats.flatMap(({ seat }) => {
-    const vote = ballotOf(view, seat)?.votes[claimId];
-    return vote?.reason ? [{ seat, stance: vote.stance, text: vote.reason }] : [];
-  });
 }

@@ -31,8 +31,8 @@ const words = {
     said: 'What was said for and against it',
     same: 'This is the objection that was answered before, and the same holds here.',
     weighed: 'The objection is noted; the votes weigh it less than the reasons given here.',
-    kept: 'This text is about the same option as the one before the second vote.',
-    moved: 'This text is about another option than the one before the second vote.',
+    kept: 'The decision is the same as before the second vote.',
+    moved: 'The decision is another one than before the second vote.',
     view: (votes: number, of: number, text: string) => `${votes} of ${of} models would ${text}`,
   },
   // cspell:disable
@@ -41,8 +41,8 @@ const words = {
     said: 'Was dafür und dagegen spricht',
     same: 'Das ist der Einwand, der schon beantwortet wurde, und hier gilt dasselbe.',
     weighed: 'Der Einwand ist vermerkt; in den Stimmen wiegt er weniger als die genannten Gründe.',
-    kept: 'Dieser Text betrifft dieselbe Option wie der vor der zweiten Abstimmung.',
-    moved: 'Dieser Text betrifft eine andere Option als der vor der zweiten Abstimmung.',
+    kept: 'Die Entscheidung ist dieselbe wie vor der zweiten Abstimmung.',
+    moved: 'Die Entscheidung ist eine andere als vor der zweiten Abstimmung.',
     view: (votes: number, of: number, text: string) =>
       `${votes} von ${of} Modellen ${votes === 1 ? 'würde' : 'würden'} ${text}`,
   },

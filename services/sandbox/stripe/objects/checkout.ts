@@ -395,7 +395,7 @@ function declineSession(world: World, session: Stripe.Checkout.Session): void {
     change(world, session.id, { payment_intent: intent.id });
     decline(world, intent.id);
   }
-  changeDetails(world, session.id, { decline: 'Your card was declined. Nothing was charged.' });
+  changeDetails(world, session.id, { decline: "Your card was declined. You weren't charged." });
 }
 
 /** The bank has decided about a payment that was to be confirmed later. */

@@ -18,15 +18,15 @@ export function checkoutPage(
   const main = html`<div class="narrow">
     ${sandboxNote}
     <h1>${isOpen ? html`Pay for ${name}` : name}</h1>
-    ${decline === null || !isOpen ? '' : html`<p class="alert" role="alert">${decline} Try again, or leave.</p>`}
-    <section class="card" aria-label="What you buy">
+    ${decline === null || !isOpen ? '' : html`<p class="alert" role="alert">${decline} Try again or leave.</p>`}
+    <section class="card" aria-label="Your order">
       <p class="price">${total}</p>
       <p class="quiet">${rhythmOf(session, lines)}</p>
       <dl class="figures">
         ${
           tax === 0
             ? ''
-            : html`<dt>Without tax</dt>
+            : html`<dt>Before tax</dt>
                 <dd>${money(session.amount_subtotal, session.currency)}</dd>
                 <dt>Tax</dt>
                 <dd>${money(tax, session.currency)}</dd>`
@@ -53,7 +53,7 @@ function choices(session: Stripe.Checkout.Session, total: string): Html {
   const at = (outcome: string) => `checkout/${session.id}/${outcome}`;
   return html`<div class="choices">
     ${act(at('pay'), `Pay ${total}`, {}, 'first')}
-    ${act(at('pay-later'), 'Pay later (bank confirms)')} ${act(at('decline'), 'Decline the card')}
+    ${act(at('pay-later'), 'Pay later (bank confirms)')} ${act(at('decline'), 'Decline card')}
     ${act(at('abandon'), 'Abandon and go back')}
   </div>`;
 }
@@ -67,8 +67,8 @@ function ended(session: Stripe.Checkout.Session): Html {
 }
 
 function endOf(session: Stripe.Checkout.Session): string {
-  if (session.status === 'expired') return 'This checkout has expired. Nothing was charged.';
+  if (session.status === 'expired') return "This checkout has expired. You weren't charged.";
   return session.payment_status === 'paid'
     ? 'This checkout is paid.'
-    : 'This checkout is done, and the bank has yet to confirm the payment.';
+    : "This checkout is done. The bank hasn't confirmed the payment yet.";
 }

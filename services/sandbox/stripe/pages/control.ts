@@ -19,29 +19,29 @@ export function controlPage(fake: FakeStripe): Html {
   return html`${sandboxNote}
     <h1>Payments</h1>
     <p>
-      Every payment of this installation ends here, because it has no key of a payment provider. You
-      are the bank, the card network and the time.
+      No payment provider key is set, so every payment lands here. You play the bank, the card
+      network, and the clock.
     </p>
     <h2>Time</h2>
     <p>
       It is ${time(world.now())} here.
-      ${waiting === 0 ? 'Every event was delivered.' : `${waiting} events wait to be delivered.`}
+      ${waiting === 0 ? 'Every event was delivered.' : `${waiting} events waiting to be delivered.`}
     </p>
     <div class="acts">
-      ${act('clock', 'One hour on', { advance: '3600' })}
-      ${act('clock', 'One day on', { advance: String(daySeconds) })}
-      ${act('clock', 'One week on', { advance: String(7 * daySeconds) })}
-      ${act('clock', 'One month on', { advance: String(31 * daySeconds) })}
+      ${act('clock', 'Skip one hour', { advance: '3600' })}
+      ${act('clock', 'Skip one day', { advance: String(daySeconds) })}
+      ${act('clock', 'Skip one week', { advance: String(7 * daySeconds) })}
+      ${act('clock', 'Skip one month', { advance: String(31 * daySeconds) })}
     </div>
     <p>
-      Only the payment provider's time moves: the application's own clock, by which the 30 days of a
-      refund run, stays as it is.
+      This moves only the payment provider's clock. The app's own clock, which times the 30-day
+      refund window, doesn't change.
     </p>
-    ${section('Open checkouts', opened(world), 'No checkout is open.')}
-    ${section('Plans', newest(world.store.all('subscription')).map(planRow(world)), 'No plan yet.')}
-    ${section('Payments', newest(world.store.all('charge')).map(chargeRow), 'No payment yet.')}
-    ${section('Refunds', newest(world.store.all('refund')).map(refundRow), 'No refund yet.')}
-    ${section('Disputes', newest(world.store.all('dispute')).map(disputeRow), 'No dispute yet.')}
+    ${section('Open checkouts', opened(world), 'No open checkouts.')}
+    ${section('Plans', newest(world.store.all('subscription')).map(planRow(world)), 'No plans yet.')}
+    ${section('Payments', newest(world.store.all('charge')).map(chargeRow), 'No payments yet.')}
+    ${section('Refunds', newest(world.store.all('refund')).map(refundRow), 'No refunds yet.')}
+    ${section('Disputes', newest(world.store.all('dispute')).map(disputeRow), 'No disputes yet.')}
     <h2>Trouble</h2>
     <p>${troubleOf(fake)}</p>
     <div class="acts">
@@ -51,8 +51,8 @@ export function controlPage(fake: FakeStripe): Html {
       ${act('faults', 'Deliver everything twice', { duplicate: '1' })}
       ${act('faults', 'Deliver everything once', { duplicate: '0' })}
       ${act('faults', 'Lose the next 5 events', { drop: '5' })}
-      ${act('faults', 'Next call: 500 after it was done', { failAfterCommit: '1' })}
-      ${act('payouts', 'Pay the balance out')}
+      ${act('faults', 'Next call: succeed, then return 500', { failAfterCommit: '1' })}
+      ${act('payouts', 'Pay out the balance')}
     </div>`;
 }
 
@@ -92,12 +92,12 @@ function opened(world: World): Html[] {
     const who = session.customer_details?.email ?? 'unknown';
     const title = money(session.amount_total, session.currency);
     if (session.status !== 'open')
-      return row(title, 'the bank has to confirm', session.id, who, [
+      return row(title, 'waiting for the bank', session.id, who, [
         act(`later/${session.id}`, 'The bank pays', { outcome: 'paid' }),
-        act(`later/${session.id}`, 'The bank refuses', { outcome: 'failed' }),
+        act(`later/${session.id}`, 'The bank declines', { outcome: 'failed' }),
       ]);
     const link = html`${who}, until ${time(session.expires_at)}.
-      <a href="/dev/stripe/checkout/${session.id}">Open its page</a>`;
+      <a href="/dev/stripe/checkout/${session.id}">Open checkout</a>`;
     return row(title, 'open', session.id, link, []);
   });
 }
@@ -120,7 +120,7 @@ function planRow(world: World): (plan: Stripe.Subscription) => Html {
       plan.id,
       html`${plan.cancel_at_period_end ? 'Ends' : 'Renews'} ${time(end)}`,
       [
-        act('clock', 'On to the next renewal', { advance: String(untilRenewal) }),
+        act('clock', 'Skip to the next renewal', { advance: String(untilRenewal) }),
         act(`subscriptions/${plan.id}/failures`, 'Next payment fails', { tries: '1' }),
         act(`subscriptions/${plan.id}/failures`, 'All payments fail', { tries: '4' }),
       ],
@@ -149,7 +149,7 @@ function chargeRow(charge: Stripe.Charge): Html {
                 act('disputes', 'Dispute', { payment: charge.id }),
                 act('disputes', 'Inquiry', { payment: charge.id, inquiry: 'true' }),
               ]),
-          act('fraud-warnings', 'Warning of fraud', { payment: charge.id }),
+          act('fraud-warnings', 'Fraud warning', { payment: charge.id }),
           ...(rest > 0 ? [bankRefund(charge, rest)] : []),
         ]
       : [],
@@ -170,7 +170,7 @@ function bankRefund(charge: Stripe.Charge, rest: number): Html {
       value="${rest}"
       autocomplete="off"
     />
-    <button type="submit" class="second">Refund by the bank</button>
+    <button type="submit" class="second">Bank refund</button>
   </form>`;
 }
 
@@ -211,5 +211,5 @@ function troubleOf({ faults }: FakeStripe): string {
       ? [`${name}: ${String(value)}`]
       : [],
   );
-  return active.length === 0 ? 'There is none.' : active.join(', ');
+  return active.length === 0 ? 'None.' : active.join(', ');
 }

@@ -142,7 +142,7 @@ export function stripePages(fake: FakeStripe, productName: string): Hono {
   control('/faults', Faults, (input) => Object.assign(fake.faults, input));
 
   pages.all('*', () => {
-    throw new WireError(404, 'invalid_request_error', 'There is nothing here.');
+    throw new WireError(404, 'invalid_request_error', "There's nothing at this address.");
   });
   return pages;
 }

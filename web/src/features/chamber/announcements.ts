@@ -5,7 +5,8 @@ import {
 } from '#services/optimizations/reading/describe.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { listed } from '#services/models/seating/words.ts';
-import { isOut, phases } from '#web/run/words.ts';
+import { phases } from '#web/run/drawing/phases.ts';
+import { isOut } from '#web/run/seat-words.ts';
 
 /**
  * What the chamber announces: the start, phase changes, models that drop out, each quarter of the
@@ -35,7 +36,7 @@ export function announcedOf(view: RunView): Announced {
   };
 }
 
-const phaseOf: Readonly<Record<RunView['stage'], number>> = {
+const phaseAt: Readonly<Record<RunView['stage'], number>> = {
   draft: -1,
   opinions: 0,
   claims: 1,
@@ -46,6 +47,11 @@ const phaseOf: Readonly<Record<RunView['stage'], number>> = {
   closed: 4,
 };
 
+/** One of the four phases; none before the first and after the last. */
+export function phaseOf(stage: RunView['stage']): (typeof phases)[number] | undefined {
+  return phases[phaseAt[stage]];
+}
+
 /** What to announce for a change of state. */
 export function announcementsBetween(before: Announced, view: RunView): Announcement[] {
   const now = announcedOf(view);
@@ -53,12 +59,12 @@ export function announcementsBetween(before: Announced, view: RunView): Announce
     return before.stage === 'closed' ? [] : [{ kind: 'end', text: endOf(view) }];
   }
   const said: Announcement[] = [];
-  const phase = phases[phaseOf[now.stage]];
+  const phase = phaseOf(now.stage);
   if (before.stage === 'draft' && now.stage !== 'draft') {
     const work = view.refines === null ? 'answering' : 'voting again';
     said.push({ kind: 'start', text: `Started: ${view.seats.length} models are ${work}.` });
-  } else if (phase !== undefined && phaseOf[now.stage] !== phaseOf[before.stage]) {
-    said.push({ kind: 'phase', text: `Phase: ${phase}.` });
+  } else if (phase !== undefined && phase !== phaseOf(before.stage)) {
+    said.push({ kind: 'phase', text: `Phase: ${phase.name}.` });
   }
   const fresh = now.out.filter((seat) => !before.out.includes(seat));
   if (fresh.length > 0) {

@@ -1,8 +1,9 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
-import { Button } from '#web/ui/form/button.tsx';
+import { classNames } from '#web/ui/class-names.ts';
 import { Ring } from '#web/ui/ring.tsx';
+import { useSeeAll } from '#web/ui/see-all.tsx';
 import { indicatorsTitle } from '#services/optimizations/reading/words/result.ts';
 import { Indicators } from '#web/run/indicators.tsx';
 import { Divergence } from '#web/run/divergence.tsx';
@@ -21,6 +22,7 @@ export function BiasPanel({
   names,
   userId,
   isRefinement,
+  ended,
 }: {
   bias: BiasAnalysis | null;
   /** Whether one answer is clearly first, in words. */
@@ -28,27 +30,36 @@ export function BiasPanel({
   names: Names;
   userId: string;
   isRefinement: boolean;
+  /** Of a run that ended before there was anything to measure. */
+  ended: string | null;
 }): ReactNode {
-  const [shown, setShown] = useRemembered(userId, true);
+  const [isShown, show] = useRemembered(userId, true);
   return (
     <Panel
       title="Bias detection"
+      part="findings"
       aside={
         <label className="-me-2 flex min-h-11 cursor-pointer items-center gap-2 rounded-control px-2 text-sm">
           <input
             type="checkbox"
-            checked={shown}
-            onChange={(event) => setShown(event.currentTarget.checked)}
+            checked={isShown}
+            onChange={(event) => show(event.currentTarget.checked)}
             className="size-4 accent-accent"
           />
           Show
         </label>
       }
     >
-      {shown ? (
-        <Analysis bias={bias} winner={winner} names={names} isRefinement={isRefinement} />
+      {isShown ? (
+        <Analysis
+          bias={bias}
+          winner={winner}
+          names={names}
+          isRefinement={isRefinement}
+          ended={ended}
+        />
       ) : (
-        <p className="text-sm text-ink-2">Hidden here only. The run measures it anyway.</p>
+        <p className="text-sm text-ink-2">Hidden from view. The run still measures it.</p>
       )}
     </Panel>
   );
@@ -59,13 +70,15 @@ function Analysis({
   winner,
   names,
   isRefinement,
+  ended,
 }: Omit<Parameters<typeof BiasPanel>[0], 'userId'>): ReactNode {
   if (!bias) {
     return (
       <p className="text-sm text-ink-2">
-        {isRefinement
-          ? 'Measured once the models have voted again.'
-          : 'Measured once the models have reviewed each other blind.'}
+        {ended ??
+          (isRefinement
+            ? 'Measured once the models have voted again.'
+            : 'Measured once the models have reviewed each other blind.')}
       </p>
     );
   }
@@ -94,24 +107,19 @@ function Divergences({
   areas: readonly Disagreement[];
   names: Names;
 }): ReactNode {
-  const [all, setAll] = useState(false);
+  const { classOf, button } = useSeeAll(areas.length, shownAtOnce);
   if (areas.length === 0) return <p className="text-sm text-ink-2">No key divergences.</p>;
-  const shown = all ? areas : areas.slice(0, shownAtOnce);
   return (
     <div className="space-y-2">
       <h3 className="font-semibold">Key divergences</h3>
       <ul className="divide-y divide-line">
-        {shown.map((area) => (
-          <li key={area.about} className="py-3 first:pt-0">
+        {areas.map((area, index) => (
+          <li key={area.about} className={classNames('py-3 first:pt-0', classOf(index))}>
             <Divergence area={area} names={names} />
           </li>
         ))}
       </ul>
-      {areas.length > shownAtOnce && !all ? (
-        <Button tone="quiet" className="-ms-4" onClick={() => setAll(true)}>
-          See all ({areas.length})
-        </Button>
-      ) : null}
+      {button}
     </div>
   );
 }

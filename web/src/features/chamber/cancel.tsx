@@ -5,7 +5,7 @@ import type { RunView } from '#services/optimizations/reading/view.ts';
 import { write } from '#web/api/api.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { problemSentence } from '#web/api/problem-words.ts';
+import { problemAction, problemSentence } from '#web/api/problem-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { creditsInWords } from '#services/platform/numbers.ts';
@@ -45,14 +45,24 @@ export function Cancel({
       setSent(false);
       setFailure(error);
       key.current = crypto.randomUUID();
+      // It went further than this page knew.
+      if (problemAction(error) === 'reload') await reloadRun(runId);
     }
   };
 
-  if (run.ended && !sent) return null;
+  const canRepeat = failure === null || ['retry', 'wait'].includes(problemAction(failure));
+  if (run.ended && !sent && (failure === null || !open)) return null;
   return (
     <div>
-      {run.whyNot === null ? (
-        <Button onClick={() => setOpen(true)}>Cancel</Button>
+      {run.ended ? null : run.whyNot === null ? (
+        <Button
+          onClick={() => {
+            setFailure(null);
+            setOpen(true);
+          }}
+        >
+          Cancel
+        </Button>
       ) : (
         <p className="max-w-72 text-sm text-ink-2 sm:text-end">{run.whyNot}</p>
       )}
@@ -65,18 +75,20 @@ export function Cancel({
             <Button onClick={() => setOpen(false)}>
               {run.isDraft ? 'Keep it' : 'Keep it running'}
             </Button>
-            <Button
-              tone="danger"
-              busy={sent}
-              disabled={run.whyNot !== null}
-              onClick={() => void send()}
-            >
-              {sent ? 'Cancelling...' : 'Cancel run'}
-            </Button>
+            {canRepeat ? (
+              <Button
+                tone="danger"
+                busy={sent}
+                disabled={run.whyNot !== null}
+                onClick={() => void send()}
+              >
+                {sent ? 'Cancelling...' : 'Cancel run'}
+              </Button>
+            ) : null}
           </>
         }
       >
-        <p>{run.effect}</p>
+        <p>{run.whyNot ?? run.effect}</p>
         {failure === null ? null : (
           <Notice
             tone="bad"
@@ -84,7 +96,7 @@ export function Cancel({
             announced="Failed to cancel optimization"
           >
             <p>{problemSentence(failure)}</p>
-            {run.isDraft ? null : <p>The run continues.</p>}
+            {run.isDraft || run.ended ? null : <p>The run is still going.</p>}
           </Notice>
         )}
       </Dialog>

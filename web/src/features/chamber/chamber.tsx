@@ -1,11 +1,12 @@
 import { Wifi, WifiOff } from 'lucide-react';
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
 import {
   describeRun,
   overallProgress,
   statusOf,
 } from '#services/optimizations/reading/describe.ts';
+import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { winnerWords } from '#services/optimizations/reading/words/result.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
 import { connectionWords } from '#web/live/connection.ts';
@@ -19,9 +20,11 @@ import { Braid } from '#web/run/braid.tsx';
 import { braidOf, type BraidView } from '#web/run/braid-view.ts';
 import { Cancel } from './cancel.tsx';
 import { Compare } from './seats/compare.tsx';
-import { Ending, ResultReady } from './ending.tsx';
+import { ResultReady, Situation } from './situation.tsx';
 import { Insights } from './insights.tsx';
 import { Question } from '#web/run/question.tsx';
+import type { Reading } from './reading/choice.ts';
+import { isWriting, ReadingPane } from './reading/pane.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { SeatCard } from './seats/seat-card.tsx';
 import { SeatDetail } from './seats/seat-detail.tsx';
@@ -51,16 +54,19 @@ export function Chamber({ runId, userId, missing, onCancelled }: ChamberProps): 
         <ErrorState
           title="Failed to load optimization data"
           detail={phase.message}
-          safe="A run that was started continues. This page tries again automatically."
-          onRetry={() => void reloadRun(runId)}
+          safe="A started run keeps going. This page will try again on its own."
+          onRetry={phase.action === 'none' ? undefined : () => void reloadRun(runId)}
         />
       </div>
     );
   }
   return (
-    <Loading loading={phase.status === 'loading'} label="Loading the run" skeleton={<Outline />}>
-      {() => <Run key={runId} runId={runId} userId={userId} onCancelled={onCancelled} />}
-    </Loading>
+    // As tall as the window from the start, so that the footer does not move.
+    <div className="min-h-dvh">
+      <Loading loading={phase.status === 'loading'} label="Loading the run" skeleton={<Outline />}>
+        {() => <Run key={runId} runId={runId} userId={userId} onCancelled={onCancelled} />}
+      </Loading>
+    </div>
   );
 }
 
@@ -70,18 +76,18 @@ function Run({ runId, userId, onCancelled }: Omit<ChamberProps, 'missing'>): Rea
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
       <Head runId={runId} onCancelled={onCancelled} />
-      <Ending runId={runId} />
+      <Situation runId={runId} />
       <Totals runId={runId} />
       <Council runId={runId} userId={userId} />
     </div>
   );
 }
 
-/** "62 % · Evolution Chamber", then "Done · …". */
+/** "62% · Evolution Chamber", then "Done · …". */
 function titleOf(view: RunView): string {
   const words = {
     pending: 'Getting ready',
-    processing: `${overallProgress(view)} %`,
+    processing: `${overallProgress(view)}%`,
     completed: 'Done',
     failed: 'Failed',
     cancelled: 'Canceled',
@@ -95,17 +101,21 @@ function Head({ runId, onCancelled }: Pick<ChamberProps, 'runId' | 'onCancelled'
     <header className="space-y-3">
       <div className="flex flex-col justify-between gap-3 sm:flex-row sm:items-start">
         <Question view={view} />
-        <div className="flex min-h-12 shrink-0 items-center">
+        {/* What follows "Cancel" has the same room, so that nothing moves. */}
+        <div className="flex min-h-12 shrink-0 items-center sm:w-72 sm:justify-end">
           <Cancel runId={runId} onCancelled={onCancelled} />
           <ResultReady runId={runId} />
         </div>
       </div>
       <p className="flex flex-wrap items-center gap-x-2 text-ink-2">
-        <ConnectionLine />
-        <span aria-hidden="true">·</span>
         <span>{strategyName(view.strategy)} strategy</span>
         <span aria-hidden="true">·</span>
         <span>{priceWords(view.price)}</span>
+        <span aria-hidden="true" className="max-sm:hidden">
+          ·
+        </span>
+        {/* Last, and on a phone in a line of its own: its words change, and nothing moves. */}
+        <ConnectionLine />
       </p>
       <RefinementNote view={view} showsGiven />
       <SimulatedMark seats={view.seats} standIn={view.standIn} />
@@ -124,77 +134,124 @@ function sameHead(one: RunView, other: RunView): boolean {
 function Council({ runId, userId }: Pick<ChamberProps, 'runId' | 'userId'>): ReactNode {
   const [lit, setLit] = useState<string | null>(null);
   const [open, setOpen] = useState<string | null>(null);
-  const [chosen, setChosen] = useState<readonly string[]>([]);
   const [comparing, setComparing] = useState(false);
   const braid = useRunPart(runId, (state) => braidOf(state.view), sameBraid);
   const seats = useRunPart(runId, (state) => state.view.seats);
   const isRefinement = useRunPart(runId, (state) => state.view.refines !== null);
+  const hasEnded = useRunPart(runId, (state) => state.view.conclusion !== null);
+  const ended = hasEnded
+    ? `The run ended before the ${isRefinement ? 'votes' : 'reviews'} were counted.`
+    : null;
+  const first = useRunPart(runId, ({ view }) => (isWriting(view) ? null : firstAnswer(view)));
   const { bias, winner } = useFindings(runId);
   const focus = useMemo(() => ({ seat: lit, set: setLit }), [lit]);
-  const choose = useCallback((seat: string, isChosen: boolean) => {
-    // The third one stays until it is unchecked: more than three do not fit side by side.
-    setChosen((now) =>
-      isChosen ? [...now, seat].slice(0, 3) : now.filter((other) => other !== seat),
-    );
+  const [picked, read] = useState<Reading>({ seat: null, since: 0, isPinned: false });
+  const reading = picked.seat === null && first !== null ? { ...picked, seat: first } : picked;
+  const pick = useCallback((seat: string) => {
+    read({ seat, since: performance.now(), isPinned: true });
   }, []);
+  const [areFindingsFirst, onBusy] = useFindingsFirst(bias !== null);
+  const pane = (
+    <ReadingPane
+      key="words"
+      runId={runId}
+      reading={reading}
+      onRead={read}
+      onOpen={setOpen}
+      onBusy={onBusy}
+      isBeside={!areFindingsFirst}
+    />
+  );
+  const findings = (
+    <BiasPanel
+      key="findings"
+      bias={bias}
+      winner={winner}
+      names={seats}
+      userId={userId}
+      isRefinement={isRefinement}
+      ended={ended}
+    />
+  );
   return (
     <>
-      <Braid view={braid} focus={focus} />
-      {/* The findings are longer than their cards, so the bias column may grow past the first
-          row. Prose stands in the wide column, where nothing above it moves. */}
-      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem] lg:grid-rows-[auto_1fr]">
+      {/* The words stand beside the models while they write, afterwards the findings do. Prose
+          grows downward only, so that nothing above it moves. */}
+      <div className="grid grid-cols-1 gap-6 xl:grid-cols-[minmax(0,1fr)_24rem] xl:grid-rows-[auto_auto_1fr]">
         <section aria-labelledby="models" className="min-w-0 space-y-3">
           <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
-            <div>
-              <h2 id="models" className="text-xl">
-                Models
-              </h2>
-              <p className="text-sm text-ink-2">
-                Confidence is the share of a model&apos;s claims that the others support. It
-                isn&apos;t a probability.
-              </p>
-            </div>
-            <Button
-              tone="secondary"
-              disabled={chosen.length < 2}
-              onClick={() => setComparing(true)}
-            >
-              Compare {chosen.length < 2 ? 'two or three' : chosen.length}
-            </Button>
+            <h2 id="models" className="text-xl">
+              Models
+            </h2>
+            <Button onClick={() => setComparing(true)}>Compare</Button>
           </div>
-          <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 xl:grid-cols-3">
+          <ul className="-mx-4 flex snap-x scroll-px-4 gap-3 overflow-x-auto px-4 py-1 sm:mx-0 sm:grid sm:grid-cols-3 sm:overflow-visible sm:px-0 lg:grid-cols-4">
             {seats.map((seat) => (
               <SeatCard
                 key={seat.seat}
                 runId={runId}
                 seat={seat}
                 faded={lit !== null && lit !== seat.seat}
-                compared={chosen.includes(seat.seat)}
+                isShown={reading.seat === seat.seat}
                 onFocus={setLit}
-                onOpen={setOpen}
-                onCompare={choose}
+                onPick={pick}
               />
             ))}
           </ul>
+          <p className="text-sm text-ink-3">
+            Cost and latency add up a model&apos;s own calls. Confidence is the share of its claims
+            that the others support. It isn&apos;t a probability.
+          </p>
         </section>
-        <div className="min-w-0 lg:col-start-2 lg:row-span-2 lg:row-start-1">
-          <BiasPanel
-            bias={bias}
-            winner={winner}
-            names={seats}
-            userId={userId}
-            isRefinement={isRefinement}
-          />
+        <div className="min-w-0 xl:col-start-2 xl:row-span-3 xl:row-start-1">
+          {areFindingsFirst ? findings : pane}
         </div>
-        <div className="grid min-w-0 grid-cols-1 items-start gap-6 lg:col-start-1 xl:grid-cols-2 xl:gap-4">
-          <Insights bias={bias} names={seats} isRefinement={isRefinement} />
+        <div className="min-w-0">
+          <Braid view={braid} focus={focus} />
+        </div>
+        <div className="grid min-w-0 grid-cols-1 items-start gap-6 lg:grid-cols-2 xl:gap-4">
+          <Insights bias={bias} names={seats} isRefinement={isRefinement} ended={ended} />
           <Recommendations runId={runId} />
+          <div className="min-w-0 lg:col-span-2">{areFindingsFirst ? pane : findings}</div>
         </div>
       </div>
       <SeatDetail runId={runId} seat={open} onClose={() => setOpen(null)} />
-      <Compare runId={runId} seats={comparing ? chosen : []} onClose={() => setComparing(false)} />
+      <Compare runId={runId} seats={seats} open={comparing} onClose={() => setComparing(false)} />
     </>
   );
+}
+
+/** The seat whose answer is best by the reviews, else the first that answered. */
+function firstAnswer(view: RunView): string | null {
+  const order = view.scores?.order ?? view.seats.map(({ seat }) => seat);
+  return order.find((seat) => opinionOf(view, seat)) ?? null;
+}
+
+/** How often a change of places that waits for the reader is tried again, in milliseconds. */
+const retryMs = 1_000;
+
+/**
+ * Whether the findings have the place beside the models. They take it once, when they are there,
+ * and not while the reader selects or scrolls the words or has the focus on either.
+ */
+function useFindingsFirst(areThere: boolean): [boolean, (isBusy: boolean) => void] {
+  const isReaderBusy = useRef(false);
+  const [are, setAre] = useState(areThere);
+  useEffect(() => {
+    if (are || !areThere) return undefined;
+    const change = (): void => {
+      const focused = document.activeElement;
+      if (!isReaderBusy.current && !focused?.closest('[data-part="words"], [data-part="findings"]'))
+        setAre(true);
+    };
+    change();
+    const timer = setInterval(change, retryMs);
+    return () => clearInterval(timer);
+  }, [are, areThere]);
+  const onBusy = useCallback((isBusy: boolean) => {
+    isReaderBusy.current = isBusy;
+  }, []);
+  return [are, onBusy];
 }
 
 /** Plain figures and words: equal when they read the same. */
@@ -222,12 +279,11 @@ function Outline(): ReactNode {
       <Skeleton className="h-10 w-2/3" />
       <Skeleton className="h-6 w-1/2" />
       <Skeleton className="h-14 w-full" />
-      <Skeleton className="h-72 w-full" />
-      <div className="grid gap-4 sm:grid-cols-2 xl:grid-cols-3">
-        <Skeleton className="h-72" />
-        <Skeleton className="h-72" />
-        <Skeleton className="h-72" />
+      <div className="grid gap-6 xl:grid-cols-[minmax(0,1fr)_24rem]">
+        <Skeleton className="h-96" />
+        <Skeleton className="h-96" />
       </div>
+      <Skeleton className="h-72 w-full" />
     </div>
   );
 }
@@ -244,7 +300,7 @@ function ConnectionLine(): ReactNode {
   }, [isCounting]);
   const Icon = connection.status === 'connected' ? Wifi : WifiOff;
   return (
-    <span className="inline-flex items-center gap-2">
+    <span className="inline-flex items-center gap-2 max-sm:w-full">
       <Icon size={16} aria-hidden="true" className="shrink-0" />
       {connectionWords(connection, sinceUpdate())}
     </span>

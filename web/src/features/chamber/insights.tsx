@@ -1,9 +1,9 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
 import { Minority } from '#web/run/divergence.tsx';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
 import { minorityTitle } from '#services/optimizations/reading/words/doubts.ts';
-import { Button } from '#web/ui/form/button.tsx';
+import { useSeeAll } from '#web/ui/see-all.tsx';
 import { Panel } from './panel.tsx';
 
 /** Points of one kind shown in the panel; the rest are behind "See all". */
@@ -14,10 +14,13 @@ export function Insights({
   bias,
   names,
   isRefinement,
+  ended,
 }: {
   bias: BiasAnalysis | null;
   names: Names;
   isRefinement: boolean;
+  /** Of a run that ended before there was anything to show. */
+  ended: string | null;
 }): ReactNode {
   return (
     <Panel title="Real-time Insights">
@@ -48,8 +51,8 @@ export function Insights({
         </div>
       ) : (
         <p className="text-sm text-ink-2">
-          Consensus and doubts appear here once the {isRefinement ? 'votes' : 'reviews'} are
-          counted.
+          {ended ??
+            `Points of agreement and doubt appear here once the ${isRefinement ? 'votes' : 'reviews'} are counted.`}
         </p>
       )}
     </Panel>
@@ -67,8 +70,7 @@ function Points({
   none: string;
   points: readonly Point[];
 }): ReactNode {
-  const [all, setAll] = useState(false);
-  const shown = all ? points : points.slice(0, shownAtOnce);
+  const { classOf, button } = useSeeAll(points.length, shownAtOnce);
   return (
     <div className="space-y-1">
       <h3 className="font-semibold">{title}</h3>
@@ -76,16 +78,14 @@ function Points({
         <p className="text-sm text-ink-2">{none}</p>
       ) : (
         <ul className="list-disc space-y-1 ps-5 text-sm marker:text-ink-3">
-          {shown.map((point) => (
-            <li key={point.key}>{point.text}</li>
+          {points.map((point, index) => (
+            <li key={point.key} className={classOf(index)}>
+              {point.text}
+            </li>
           ))}
         </ul>
       )}
-      {shown.length < points.length ? (
-        <Button tone="quiet" className="-ms-4" onClick={() => setAll(true)}>
-          See all ({points.length})
-        </Button>
-      ) : null}
+      {button}
     </div>
   );
 }

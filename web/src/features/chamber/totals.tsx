@@ -1,38 +1,48 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
-import { summarize, usualSeconds } from '#services/optimizations/reading/describe.ts';
+import { seatStatus, summarize, usualSeconds } from '#services/optimizations/reading/describe.ts';
 import { answerCall } from '#services/optimizations/reading/view.ts';
 import { sameFields, serverNow, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { creditsInWords, modelCost } from '#services/platform/numbers.ts';
+import { creditsInWords, duration, modelCost, unknownFigure } from '#services/platform/numbers.ts';
 import { percent } from '#web/ui/text/figures.ts';
-import { Tile, TileRow } from '#web/ui/tile.tsx';
-import { duration, timeLeft } from '#web/run/words.ts';
+import { Tile } from '#web/ui/tile.tsx';
+import { timeLeft } from '#web/run/words.ts';
 
 /** The run in figures, all from the server. */
 export function Totals({ runId }: { runId: string }): ReactNode {
   const totals = useRunPart(runId, totalsOf, sameFields);
   const now = useServerSecond(totals.startedAt !== null && totals.endedAt === null);
   const elapsed = elapsedMs(totals.startedAt, totals.endedAt, now);
-  const left =
-    elapsed === null || totals.endedAt !== null || !totals.isUnderway
+  const left = totals.hasEnded
+    ? 'None'
+    : elapsed === null
       ? null
       : timeLeft(totals.usualSeconds - elapsed / 1000);
   return (
-    <TileRow>
+    // Columns of one width: the figures grow, and nothing beside them moves.
+    <dl className="grid grid-cols-2 gap-4 max-lg:*:last:col-span-2 lg:grid-cols-5">
       <Tile
         label="Overall progress"
         value={totals.stopped ? 'Stopped' : percent(totals.progress)}
       />
-      <Tile label="Models completed" value={`${totals.completed} of ${totals.seats}`} />
-      <Tile label="Elapsed" value={elapsed === null ? '--' : duration(elapsed)} />
+      <Tile
+        label="Models completed"
+        value={`${totals.completed} of ${totals.seats}`}
+        detail={totals.answered}
+      />
+      <Tile label="Elapsed" value={elapsed === null ? unknownFigure : duration(elapsed)} />
+      <Tile
+        label="Time left"
+        value={left ?? unknownFigure}
+        detail={usualWords(totals.usualSeconds, elapsed)}
+      />
       <Tile
         label={totals.isSimulated ? 'Total cost if real' : 'Total cost'}
         value={`${totals.costIsMinimum && totals.cost !== null ? 'at least ' : ''}${modelCost(totals.cost)}`}
         detail={totals.credits}
       />
-      {left === null ? null : <Tile label="Time left" value={left} />}
-    </TileRow>
+    </dl>
   );
 }
 
@@ -54,9 +64,14 @@ function totalsOf({ view }: RunState) {
   const run = summarize(view);
   return {
     progress: run.progress,
-    /** Ended but not done: 100 % would read like a result. */
+    /** Ended but not done: 100% would read like a result. */
     stopped: run.status === 'cancelled' || run.status === 'failed',
-    completed: view.seats.filter(({ seat }) => answerCall(view, seat)?.outcome).length,
+    completed: view.seats.filter(({ seat }) => seatStatus(view, seat) === 'completed').length,
+    /** A refinement asks for votes only. */
+    answered:
+      view.refines === null
+        ? `${view.seats.filter(({ seat }) => answerCall(view, seat)?.outcome).length} answered`
+        : undefined,
     seats: view.seats.length,
     startedAt: view.startedAt,
     endedAt: view.endedAt,
@@ -65,8 +80,16 @@ function totalsOf({ view }: RunState) {
     costIsMinimum: run.cost_is_minimum,
     credits: creditWords(run.credits),
     usualSeconds: usualSeconds(view),
-    isUnderway: run.status === 'processing',
+    hasEnded: view.stage === 'settling' || view.stage === 'closed',
   };
+}
+
+/** Beside the time left, which is unknown once a run takes longer. */
+function usualWords(seconds: number, elapsed: number | null): string {
+  if (seconds === 0) return 'not yet measured';
+  return (elapsed ?? 0) > seconds * 1000
+    ? 'longer than usual'
+    : `usually ${duration(seconds * 1000)}`;
 }
 
 function elapsedMs(startedAt: string | null, endedAt: string | null, now: number): number | null {

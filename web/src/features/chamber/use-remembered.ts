@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { keep, readKept } from '#web/consent/device.ts';
 
 /**
  * A switch that keeps its position on this device, per user. Signing out removes it with the
@@ -8,19 +9,16 @@ export function useRemembered(
   userId: string,
   initially: boolean,
 ): [boolean, (next: boolean) => void] {
-  const key = `sevenfold.draft.${userId}.chamber-bias`;
-  const [value, setValue] = useState(() => stored(key) ?? initially);
+  const key = `sevenfold.draft.${userId}.chamber-bias` as const;
+  const [value, setValue] = useState(() => {
+    const kept = readKept(key);
+    return kept === null ? initially : kept === 'true';
+  });
   return [
     value,
     (next) => {
       setValue(next);
-      // A browser that forbids storage forgets the switch; nothing else depends on it.
-      if (navigator.cookieEnabled) localStorage.setItem(key, String(next));
+      keep(key, String(next));
     },
   ];
-}
-
-function stored(key: string): boolean | null {
-  const text = navigator.cookieEnabled ? localStorage.getItem(key) : null;
-  return text === null ? null : text === 'true';
 }

@@ -8,7 +8,7 @@ import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Skeleton, useSkeleton } from '#web/ui/feedback/skeleton.tsx';
 import { balanceQuery } from './queries.ts';
-import { type CreditTier, creditTier, lowCredits, tierWords } from './tier.ts';
+import { type CreditTier, creditTier, lowCredits, stockWords } from './tier.ts';
 
 /** Milliseconds. The stream reports balance changes; this is for when it is unavailable. */
 const refreshMs = 300_000;
@@ -31,50 +31,56 @@ function useBalance() {
   return useQuery({ ...balanceQuery, refetchInterval: refreshMs });
 }
 
-/** The balance in the bar: figure, tier, and the credits on hold for running optimizations. */
+/** Of a fixed size, so that a balance that arrives or changes moves nothing beside it. */
+const place = 'inline-flex min-h-11 w-38 max-w-full items-center gap-2 px-2';
+
+/**
+ * The balance in the bar: figure and state, or the credits on hold for running optimizations. The
+ * offer of more stands before it, where the bar is empty.
+ */
 export function CreditsBadge(): ReactNode {
   const { data, isPending, isError, dataUpdatedAt } = useBalance();
   const waiting = useSkeleton(isPending);
-  if (isPending || (waiting && !data)) {
-    return waiting ? <Skeleton className="h-7 w-36" /> : <span className="h-7 w-36" />;
-  }
+  if (isPending || (waiting && !data))
+    return <span className={place}>{waiting ? <Skeleton className="h-10 w-full" /> : null}</span>;
   const isLow = data !== undefined && data.available_credits < lowCredits;
   return (
-    <div className="flex min-w-0 items-center gap-3">
-      <Link
-        to="/credits"
-        className="inline-flex min-h-11 min-w-0 items-center gap-2 rounded-control px-2 text-ink hover:bg-sunken"
-      >
+    <div className="relative min-w-0">
+      {isLow ? (
+        <Link
+          to="/credits/purchase"
+          className="link absolute end-full hidden min-h-11 items-center px-1 text-sm whitespace-nowrap xl:inline-flex"
+        >
+          Buy More Credits
+        </Link>
+      ) : null}
+      <Link to="/credits" className={`${place} rounded-control text-ink hover:bg-sunken`}>
         {data === undefined ? (
           <span title="Failed to load credits">Credits: --</span>
         ) : (
           <>
             <TierIcon available={data.available_credits} />
             <span className="min-w-0 leading-tight">
-              <span className="font-semibold">{creditsInWords(data.available_credits)}</span>
-              <span className={stateColour(data)}>
-                {' · '}
-                {stateWords(data)}
+              <span className="block font-semibold">{creditsInWords(data.available_credits)}</span>
+              <span className="block text-sm text-ink-2">
+                {data.reserved_credits > 0 ? (
+                  <>
+                    <span className="sr-only">{stockWords(data)}, </span>
+                    {credits(data.reserved_credits)} reserved
+                  </>
+                ) : (
+                  <span className={stateColour(data)}>{stockWords(data)}</span>
+                )}
               </span>
-              {data.reserved_credits > 0 ? (
-                <span className="block text-sm text-ink-2">
-                  reserved {credits(data.reserved_credits)}
-                </span>
-              ) : null}
               {isError ? (
                 <span className="block text-sm text-ink-2">
-                  read <RelativeTime at={new Date(dataUpdatedAt).toISOString()} />
+                  Updated <RelativeTime at={new Date(dataUpdatedAt).toISOString()} />
                 </span>
               ) : null}
             </span>
           </>
         )}
       </Link>
-      {isLow ? (
-        <span className="hidden lg:inline">
-          <BuyMoreCredits />
-        </span>
-      ) : null}
     </div>
   );
 }
@@ -88,7 +94,7 @@ export function CreditsInFull(): ReactNode {
       <p className="flex items-center gap-2">
         <TierIcon available={data.available_credits} />
         <span className="text-lg font-semibold">{creditsInWords(data.available_credits)}</span>
-        <span className={stateColour(data)}>{stateWords(data)}</span>
+        <span className={stateColour(data)}>{stockWords(data)}</span>
       </p>
       <dl className="grid grid-cols-2 gap-x-4 gap-y-1 text-ink-2">
         <dt>Reserved</dt>
@@ -107,27 +113,15 @@ export function CreditsInFull(): ReactNode {
           Updated <RelativeTime at={new Date(dataUpdatedAt).toISOString()} />
         </p>
       ) : null}
-      {data.available_credits < lowCredits ? <BuyMoreCredits /> : null}
+      {data.available_credits < lowCredits ? (
+        <LinkButton to="/credits/purchase">Buy More Credits</LinkButton>
+      ) : null}
     </div>
   );
 }
 
 function stateColour({ debt_credits: debt, spending_frozen: isFrozen }: Balance): string {
   return isFrozen || debt > 0 ? 'text-bad' : 'text-ink-2';
-}
-
-/** A debt comes first: nothing starts before it is settled. */
-function stateWords({
-  available_credits: available,
-  debt_credits: debt,
-  spending_frozen: isFrozen,
-}: Balance): string {
-  if (isFrozen) return 'frozen';
-  return debt > 0 ? `${credits(debt)} owed` : tierWords[creditTier(available)];
-}
-
-function BuyMoreCredits(): ReactNode {
-  return <LinkButton to="/credits/purchase">Buy More Credits</LinkButton>;
 }
 
 function TierIcon({ available }: { available: number }): ReactNode {

@@ -8,7 +8,7 @@ import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { takenBackWords } from './purchases/taken-back.ts';
-import { creditTier, tierWords } from './tier.ts';
+import { stockWords } from './tier.ts';
 
 /** Available, bought and used credits; reserved and owed ones when there are any. */
 export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
@@ -23,11 +23,7 @@ export function BalanceTiles({ balance }: { balance: Balance }): ReactNode {
           <Tile
             label="Available Credits"
             value={credits(balance.available_credits)}
-            detail={
-              balance.spending_frozen
-                ? 'frozen, details below'
-                : tierWords[creditTier(balance.available_credits)]
-            }
+            detail={stockWords(balance)}
           />
           <Tile
             label="Total Purchased"

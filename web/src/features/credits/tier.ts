@@ -1,4 +1,7 @@
-/** Four tiers of a balance, each with its word. */
+import type { Balance } from '#services/credits/contract.ts';
+import { credits } from '#services/platform/numbers.ts';
+
+/** Four tiers of a balance, each with its icon and color. */
 export type CreditTier = 'plenty' | 'enough' | 'low' | 'very-low';
 
 /** Below this many available credits the page offers more. */
@@ -11,13 +14,13 @@ export function creditTier(available: number): CreditTier {
   return 'very-low';
 }
 
-export const tierWords: Readonly<Record<CreditTier, string>> = {
-  plenty: 'Plenty',
-  enough: 'Enough',
-  low: 'Low',
-  'very-low': 'Very low',
-};
-
-export function stockWords(available: number): 'Well stocked' | 'Running low' {
-  return available > 20 ? 'Well stocked' : 'Running low';
+/** The state of a balance, in the same words wherever it stands. A debt comes first: it stops runs. */
+export function stockWords({
+  available_credits: available,
+  debt_credits: debt,
+  spending_frozen: isFrozen,
+}: Pick<Balance, 'available_credits' | 'debt_credits' | 'spending_frozen'>): string {
+  if (isFrozen) return 'Frozen';
+  if (debt > 0) return `${credits(debt)} owed`;
+  return available > lowCredits ? 'Well stocked' : 'Running low';
 }

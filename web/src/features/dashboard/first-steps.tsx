@@ -17,7 +17,7 @@ export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
       <ol className="space-y-4">
         <Step done={hasCredits} number={1} title="Get credits">
           {hasCredits ? (
-            'You have credits to begin with.'
+            'You have credits to start with.'
           ) : (
             <LinkButton to="/credits/purchase">Get credits</LinkButton>
           )}
@@ -28,11 +28,20 @@ export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
           </LinkButton>
         </Step>
         <Step done={false} number={3} title="Watch the models answer, and read what they recommend">
-          It takes a few minutes, longer with models on your own machine.
+          Takes a few minutes, longer with models on your own machine.
         </Step>
       </ol>
+      <p>
+        <Link
+          to="/onboarding/$view"
+          params={{ view: 'singularity' }}
+          className="link inline-flex min-h-11 items-center"
+        >
+          Take the onboarding: estimate what work between AI tools costs you
+        </Link>
+      </p>
       <div className="space-y-2">
-        <p className="font-medium">Or begin with one of these:</p>
+        <p className="font-medium">Or try one of these:</p>
         <ul className="space-y-1">
           {exampleQuestions.map((challenge) => (
             <li key={challenge}>

@@ -24,7 +24,7 @@ export function StatCard<T>({
       {data === undefined && error !== null ? (
         <>
           <p className="text-2xl font-semibold">--</p>
-          <p className="text-sm text-ink-2">Could not be read.</p>
+          <p className="text-sm text-ink-2">Couldn't load this.</p>
           <Button onClick={retry} busy={isFetching}>
             Try Again<span className="sr-only">: {label}</span>
           </Button>

@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
-import type { User } from '#services/identity/contract.ts';
+import { moment } from '#web/ui/text/day.ts';
+import type { User } from '#services/identity/contract/session.ts';
 import type { Usage } from '#services/optimizations/contract/panel.ts';
 import type { Answer } from '#web/api/query-block.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
-import { nearnessOf, type Nearness, planWords } from './usage.ts';
+import { planWords } from '#web/member/tier-name.ts';
+import { nearnessOf, type Nearness } from './usage.ts';
 
 const colours: Readonly<Record<Nearness['level'], string>> = {
   calm: 'text-accent',
@@ -13,14 +15,19 @@ const colours: Readonly<Record<Nearness['level'], string>> = {
 };
 
 /** The runs that the plan's limit counts, and what it blocks. */
-export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): ReactNode {
+export function MonthlyUsage({
+  user,
+  usage,
+  isGranted,
+}: {
+  user: User;
+  usage: Usage;
+  /** The tier comes without a subscription. */
+  isGranted: boolean;
+}): ReactNode {
   const { current_month: all, bonus_used: counted, limit, percentage } = usage;
   const { level, isApproaching } = nearnessOf(usage);
-  const resets = new Intl.DateTimeFormat(undefined, {
-    day: 'numeric',
-    month: 'long',
-    timeZone: 'UTC',
-  }).format(new Date(usage.resets_at));
+  const resets = moment(usage.resets_at, { day: 'numeric', month: 'long', timeZone: 'UTC' });
   return (
     <div className="space-y-4">
       <p className="flex flex-wrap items-baseline justify-between gap-x-4">
@@ -32,11 +39,14 @@ export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): Rea
         </span>
         <span className="text-ink-2">{planWords[user.subscription_tier]}</span>
       </p>
+      {isGranted ? (
+        <p className="text-sm text-ink-2">Granted to your account. You have no subscription.</p>
+      ) : null}
       {percentage === null ? null : <UsageBar level={level} percent={percentage} />}
       <p className="text-sm text-ink-2">
         {percentage === null
-          ? 'Nothing is blocked, whatever credits pay for a run.'
-          : `${runs(all)} this month, ${counted} of them with bonus credits. The limit only blocks runs that bonus credits would pay for. The count starts again on ${resets} (UTC).`}
+          ? 'No limit on runs, whichever credits pay for them.'
+          : `${runs(all)} started this month, ${counted} with bonus credits, which is what the limit counts. Runs paid with other credits are never blocked. Resets on ${resets} (UTC).`}
       </p>
       {isApproaching ? (
         <Notice tone="warn" title="Approaching Usage Limit">
@@ -47,7 +57,9 @@ export function MonthlyUsage({ user, usage }: { user: User; usage: Usage }): Rea
       {user.subscription_tier === 'free' ? (
         <div className="space-y-3 border-t border-line pt-4">
           <p className="text-ink-2">
-            Get 10x more optimizations and unlock advanced features with Pro.
+            {import.meta.env.SHOWS_PRO_CLAIM
+              ? 'Get 10x more optimizations and unlock advanced features with Pro.'
+              : `A plan adds credits every month${percentage === null ? '' : ` and raises the limit of ${limit} optimizations with bonus credits`}.`}
           </p>
           <LinkButton to="/credits/purchase" hash="monthly">
             See the plans
@@ -79,7 +91,7 @@ export function UnknownUsage({
         </span>
         <span className="text-ink-2">{planWords[user.subscription_tier]}</span>
       </p>
-      <p className="text-sm text-ink-2">Your usage could not be read.</p>
+      <p className="text-sm text-ink-2">We couldn't load your usage.</p>
       <Button onClick={() => void answer.refetch()} busy={answer.isFetching}>
         Try Again<span className="sr-only">: Monthly Usage</span>
       </Button>
@@ -96,10 +108,10 @@ function UsageBar({ level, percent }: { level: Nearness['level']; percent: numbe
         max={100}
         className={`bar ${colours[level]}`}
       >
-        {percent} %
+        {percent}%
       </progress>
       <span className="shrink-0 text-sm font-medium">
-        {percent} %{level === 'warning' ? ', nearly used up' : ''}
+        {percent}%{level === 'warning' ? ', almost used up' : ''}
       </span>
     </div>
   );

@@ -1,4 +1,3 @@
-import type { User } from '#services/identity/contract.ts';
 import type { Usage } from '#services/optimizations/contract/panel.ts';
 
 /** How close a plan's counted runs are to its limit. */
@@ -20,8 +19,7 @@ export function nearnessOf({
   };
 }
 
-export const planWords: Readonly<Record<User['subscription_tier'], string>> = {
-  free: 'Free Plan',
-  pro: 'Pro Plan',
-  scale: 'Scale Plan',
-};
+/** The trend of a success rate, 0–1: above 0.8 it goes well. Begins with a space, or is empty. */
+export function successTrend(rate: number): '' | ' Going well.' {
+  return rate > 0.8 ? ' Going well.' : '';
+}

@@ -1,56 +1,43 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { LinkButton } from '#web/ui/form/button.tsx';
+import { phases } from '#web/run/drawing/phases.ts';
 import { Card } from '#web/ui/card.tsx';
 import { Method } from './method.tsx';
 import { Pricing } from './pricing.tsx';
-import { Strands } from './strands.tsx';
 
-const phases = [
-  {
-    name: 'Parallel Generation',
-    fact: 'Seven to twelve models answer at the same time. None of them sees another answer.',
-  },
-  {
-    name: 'Cross-Evaluation',
-    fact: 'They review each other without names, each in an order of its own. No model reviews itself.',
-  },
-  {
-    name: 'Bias Detection',
-    fact: 'Whether a reviewer is milder than the rest, or favours what it read first, is measured.',
-  },
-  {
-    name: 'Synthesis',
-    fact: 'One recommendation. A draft that leaves out a disagreement is sent back by a check in code.',
-  },
-] as const;
-
-/** `notice` comes first, for an address without a page. */
-export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNode }): ReactNode {
+/** `notice` comes first, for an address without a page; `example` is the recorded run. */
+export function Home({
+  signedIn,
+  example,
+  notice,
+}: {
+  signedIn: boolean;
+  example: ReactNode;
+  notice?: ReactNode;
+}): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-24 px-4 pt-8 sm:px-6 lg:pt-16">
       {notice}
-      <section className="grid grid-cols-1 items-center gap-x-6 gap-y-12 lg:grid-cols-12">
-        <div className="space-y-6 lg:col-span-7">
+      <section className="grid grid-cols-1 items-center gap-x-12 gap-y-12 lg:grid-cols-2">
+        <div className="space-y-6">
           <div className="space-y-3">
             <p className="font-medium text-accent">Seven or more models, one accountable answer</p>
             <h1 className="text-5xl">Ask a business question. Watch seven AIs argue it out.</h1>
           </div>
           <p className="max-w-prose text-lg text-ink-2">
-            Describe the decision in front of you. Independent models answer it, review each other
-            and agree on what to do next, or do not. You see who agreed, who did not, and what it
-            cost.
+            Describe the decision in front of you. Independent models answer it, review each other,
+            and either agree on what to do next or don't. You see who agreed, who didn't, and what
+            it cost.
           </p>
           <HeroActions signedIn={signedIn} />
         </div>
-        <div className="max-w-form lg:col-span-5 lg:max-w-none">
-          <Strands />
-        </div>
+        <div className="min-w-0">{example}</div>
       </section>
 
       <section aria-labelledby="features" className="space-y-8">
         <h2 id="features" className="text-4xl">
-          Four phases, in the open
+          Four phases, nothing hidden
         </h2>
         <ol className="grid grid-cols-1 gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-2 lg:grid-cols-4">
           {phases.map(({ name, fact }) => (
@@ -73,7 +60,7 @@ export function Home({ signedIn, notice }: { signedIn: boolean; notice?: ReactNo
             <LinkButton to="/signup" tone="primary">
               Find Your First Opportunity $5
             </LinkButton>
-            <p className="text-ink-2">No card now. Signing up charges nothing.</p>
+            <p className="text-ink-2">No card needed. Signing up is free.</p>
           </div>
         </section>
       )}
@@ -90,9 +77,7 @@ function HeroActions({ signedIn }: { signedIn: boolean }): ReactNode {
             <LinkButton to="/dashboard" tone="primary">
               Open Opportunity Discovery Chamber
             </LinkButton>
-            <LinkButton to="/" hash="features">
-              See How It Works
-            </LinkButton>
+            <LinkButton to="/how-it-works">See How It Works</LinkButton>
           </>
         ) : (
           <>
@@ -104,11 +89,13 @@ function HeroActions({ signedIn }: { signedIn: boolean }): ReactNode {
         )}
       </div>
       <p className="text-ink-3">
-        10 credits for $5, and they never expire. Signing up is free; you pay when you buy.
+        10 credits for $5, and they never expire. Signing up is free. You pay only when you buy.
       </p>
     </div>
   );
 }
+
+const claims = import.meta.env.CLAIMS ?? [];
 
 /** Three claims that a reader can check, each with the place to check it. */
 function Proof(): ReactNode {
@@ -117,9 +104,14 @@ function Proof(): ReactNode {
       <h2 id="proof" className="text-4xl">
         Instant Expertise Proven
       </h2>
+      {claims.map((claim) => (
+        <p key={claim} className="text-lg">
+          {claim}
+        </p>
+      ))}
       <ul className="grid grid-cols-1 gap-4 lg:grid-cols-3 lg:gap-6">
         <Statement
-          words="The agreement score is arithmetic, and you can do it by hand."
+          words="The agreement score is plain arithmetic. You can check it by hand."
           basis={
             <Link to="/" hash="method" className="link">
               The formula, with worked examples
@@ -127,7 +119,7 @@ function Proof(): ReactNode {
           }
         />
         <Statement
-          words="A claim counts only with a quote that stands word for word in a model's answer."
+          words="A claim counts only if its quote appears word for word in a model's answer."
           basis={
             <Link to="/" hash="quotes" className="link">
               How quotes are checked
@@ -135,10 +127,10 @@ function Proof(): ReactNode {
           }
         />
         <Statement
-          words="When a run fails, half of its price is back on your account without asking."
+          words="When a run fails, half its price is back in your balance. You don't have to ask."
           basis={
             <Link to="/terms" hash="failed-runs" className="link">
-              The rule in our terms
+              Read the rule in our terms
             </Link>
           }
         />

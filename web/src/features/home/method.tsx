@@ -15,22 +15,24 @@ export function Method(): ReactNode {
     <section aria-labelledby="method" className="grid grid-cols-1 gap-x-6 gap-y-8 lg:grid-cols-12">
       <div className="space-y-4 lg:col-span-7">
         <h2 id="method" className="text-4xl">
-          How agreement is computed
+          How we score agreement
         </h2>
         <div className="prose">
           <p>
-            Every model votes on the decision and on each claim that the answers made. A vote with
-            the share <i>s</i> on its larger side is worth 2<i>s</i> − 1: all of one mind is 1, an
-            even split is 0. Votes of “unsure” are left out, fewer than three votes are not scored,
-            and models of the same maker share their weight. In the ranking each reviewer counts as
-            one.
+            Every model votes on the decision and on each claim in the answers. If a share <i>s</i>{' '}
+            of the votes is on the larger side, the vote is worth 2<i>s</i> − 1: a unanimous vote is
+            1, an even split is 0. “Unsure” votes are left out, fewer than three votes aren't
+            scored, and models from the same maker share their weight. In the ranking, each reviewer
+            counts as one.
           </p>
           <p>
-            The score is 45&nbsp;% decision, 40&nbsp;% claims (weighted by how much hangs on them)
-            and 15&nbsp;% how alike the reviewers ranked the answers. If a third or more contest a
-            claim that the decision hangs on, the score stops at 59.
+            The score is 45% decision, 40% claims (weighted by importance), and 15% how similarly
+            the reviewers ranked the answers. If a third or more of the models contest a claim of
+            the highest importance, the score is capped at 59.
           </p>
-          <p>80 and more reads as strong, 60 majority, 40 contested, below that split.</p>
+          <p>
+            80 and up is strong, 60 and up majority, 40 and up contested. Anything lower is split.
+          </p>
           <p className="font-semibold">
             Agreement is not correctness: errors that models share look like agreement.
           </p>
@@ -41,16 +43,16 @@ export function Method(): ReactNode {
         <div className="prose">
           <h3 id="quotes">How quotes are checked</h3>
           <p>
-            A model that is not on the panel collects the claims and must quote the answers they
-            come from. A program then looks for every quote in the answer, letter by letter. What is
-            not there is thrown out, however good it sounds.
+            A model outside the panel collects the claims and must quote the answers they come from.
+            A program then looks up every quote, letter by letter. If a quote isn't there, it's
+            thrown out, however good it sounds.
           </p>
         </div>
       </div>
       <div className="lg:col-span-4 lg:col-start-9">
         <table className="w-full border-collapse">
           <caption className="pb-3 text-start text-ink-2">
-            What one vote of seven models is worth
+            What a vote of seven models is worth
           </caption>
           <thead>
             <tr className="border-b border-line-strong text-sm text-ink-3">

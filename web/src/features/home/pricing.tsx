@@ -23,23 +23,23 @@ export function Pricing({ signedIn }: { signedIn: boolean }): ReactNode {
           Pricing
         </h2>
         <p className="text-ink-2">
-          You pay for runs with credits. A run costs what its strategy costs:{' '}
+          You pay for runs with credits. The price depends on the strategy:{' '}
           {runPrices
             .map(({ strategy, credits }) => `${strategy.toLowerCase()} ${credits}`)
             .join(', ')}{' '}
-          credits. The price is fixed before the run starts.
+          credits. It's fixed before the run starts.
         </p>
       </div>
       <PackageGroup title="One-time" kind="one_time" {...group} />
-      <PackageGroup title="Monthly, renews until you cancel" kind="monthly" {...group} />
+      <PackageGroup title="Monthly. Renews until you cancel." kind="monthly" {...group} />
       <p className="max-w-prose text-ink-2">
-        Prices are in US dollars; taxes are added where they apply.{' '}
+        Prices are in US dollars. Tax is added where it applies.{' '}
         <Link to="/terms" hash="credits" className="link">
           Credits never expire
         </Link>
         , a failed run{' '}
         <Link to="/terms" hash="failed-runs" className="link">
-          returns half of its price automatically
+          returns half its price automatically
         </Link>
         , and unused credits are{' '}
         <Link to="/terms" hash="refunds" className="link">
@@ -106,7 +106,9 @@ function PackageGroup({
             <Card className="flex h-full flex-col gap-3">
               <h4 className="flex flex-wrap items-center justify-between gap-x-3 font-semibold">
                 {item.name}
-                {item.popular ? <Badge>Most Popular</Badge> : null}
+                {item.popular && import.meta.env.SHOWS_MOST_POPULAR ? (
+                  <Badge>Most Popular</Badge>
+                ) : null}
               </h4>
               <p>
                 <span className="text-3xl font-semibold">{price(item.price_cents, locale)}</span>

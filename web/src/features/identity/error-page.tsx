@@ -14,18 +14,18 @@ export function AuthErrorPage({ code }: { code: string | undefined }): ReactNode
     <LandingPage heading="Authentication error">
       <Notice
         tone="bad"
-        title={isSignedIn ? 'You are signed in anyway' : 'You are not signed in'}
+        title={isSignedIn ? "You're still signed in" : "You aren't signed in"}
         announced={sentence}
       >
         {sentence}
       </Notice>
       <div className="space-y-2">
-        <h2 className="text-2xl">What may be the reason</h2>
+        <h2 className="text-2xl">What may have happened</h2>
         <ul className="list-disc space-y-1 ps-5 text-ink-2">
-          <li>The link has expired. A sign-in link works for 10 minutes.</li>
-          <li>The link was already used. Each works once.</li>
-          <li>The link is not valid, because a part of it is missing or it was replaced.</li>
-          <li>The network was down while the page was loading.</li>
+          <li>The link expired. A sign-in link works for 10 minutes.</li>
+          <li>The link was already used. Each link works once.</li>
+          <li>The link isn't valid: part of it is missing, or a newer link replaced it.</li>
+          <li>Your connection dropped while the page was loading.</li>
         </ul>
       </div>
       {isSignedIn ? null : <AskForLink kind="magic" label="Send a new link" />}

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { passwordRules } from '#services/identity/contract.ts';
+import { passwordRules } from '#services/identity/contract/forms.ts';
 import { classNames } from '#web/ui/class-names.ts';
 
 /** The rules of a new password, ticked off as it is typed. */
@@ -42,9 +42,9 @@ function Rule({ met, words }: { met: boolean; words: string }): ReactNode {
 /** A hint, not a rule: a password below fifteen characters is accepted. */
 function strengthHint(password: string): string {
   if (!passwordRules.every((rule) => rule.met(password))) {
-    return 'A few unrelated words are easier to keep than signs.';
+    return 'A few unrelated words are easier to remember than symbols.';
   }
   return password.length < 15
-    ? 'Every rule is met. From 15 characters on it is much harder to guess.'
-    : 'Every rule is met, and it is long.';
+    ? "Meets every rule. With 15 characters or more, it's much harder to guess."
+    : "Meets every rule, and it's long.";
 }

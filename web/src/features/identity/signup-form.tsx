@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { policyVersion, SignupForm as SignupSchema } from '#services/identity/contract.ts';
+import { type ReactNode, useRef } from 'react';
+import { policyVersion, SignupForm as SignupSchema } from '#services/identity/contract/forms.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Checkbox, TextField } from '#web/ui/form/field.tsx';
@@ -8,12 +8,11 @@ import { type FieldErrors, useForm } from '#web/ui/form/form.ts';
 import { useHydrated } from '#web/ui/hydrated.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
-import { showToast } from '#web/ui/feedback/toasts.tsx';
+import { dismissToast, showToast } from '#web/ui/feedback/toasts.tsx';
 import { FailureBanner } from './form-failure.tsx';
 import { NewPassword } from './new-password.tsx';
 import { signup } from './sessions/session.ts';
 import { plainRefusal, signupFieldErrors, signupRefusal } from './signup-refusal.ts';
-import { keepUnconfirmed } from './unconfirmed.ts';
 
 const invalidTitle = 'Form validation failed';
 const invalidMessage = 'Please check the highlighted fields and try again.';
@@ -34,6 +33,26 @@ export function SignupForm({
   onConfirmationNeeded: () => void;
 }): ReactNode {
   const hydrated = useHydrated();
+  const toast = useRef<string>(null);
+  /** One toast at a time: an error stays, and the next one replaces it. */
+  const dismiss = (): void => {
+    if (toast.current !== null) dismissToast(toast.current);
+  };
+  const complain = (title: string, message: string): void => {
+    dismiss();
+    toast.current = showToast('error', title, { message });
+  };
+  const refusedAloud = async <T,>(sent: Promise<T>): Promise<T> => {
+    try {
+      const reply = await sent;
+      dismiss();
+      return reply;
+    } catch (error) {
+      const { title, detail } = signupRefusal(error);
+      complain(title === plainRefusal ? 'Signup failed' : title, detail);
+      throw error;
+    }
+  };
   const form = useForm({
     schema: SignupSchema,
     read: (data) => ({
@@ -45,17 +64,15 @@ export function SignupForm({
     }),
     send: async ({ name, email, password }) => {
       const account = { name, email, password, terms_version: policyVersion };
-      const reply = await signup(returnTo ? { ...account, redirect: returnTo } : account);
+      const reply = await refusedAloud(
+        signup(returnTo ? { ...account, redirect: returnTo } : account),
+      );
       if (!reply.needsEmailVerification) return;
+      const { keepUnconfirmed } = await import('./unconfirmed.ts');
       keepUnconfirmed({ email, pendingToken: reply.pending_token, sentAt: Date.now() });
       onConfirmationNeeded();
     },
-    onInvalid: (_errors, firstInvalid) => {
-      // A user who sees the first error needs no toast.
-      if (firstInvalid && !isOnScreen(firstInvalid)) {
-        showToast('error', invalidTitle, { message: invalidMessage });
-      }
-    },
+    onInvalid: () => complain(invalidTitle, invalidMessage),
   });
   const errors = { ...signupFieldErrors(form.failure), ...form.errors };
   return (
@@ -108,9 +125,7 @@ export function SignupForm({
         <Button type="submit" tone="primary" wide busy={form.busy} disabled={!hydrated}>
           {form.busy ? 'Creating your account…' : `Start Finding Opportunities${offer}`}
         </Button>
-        <p className="text-sm text-ink-2">
-          No card now. Payment comes after you confirm your e-mail.
-        </p>
+        <p className="text-sm text-ink-2">No card needed. You pay after you confirm your email.</p>
       </div>
     </form>
   );
@@ -150,9 +165,4 @@ function ErrorSummary({ errors }: { errors: FieldErrors }): ReactNode {
       </ul>
     </Notice>
   );
-}
-
-function isOnScreen(element: HTMLElement): boolean {
-  const { top, bottom } = element.getBoundingClientRect();
-  return top >= 0 && bottom <= window.innerHeight;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { forget, keep, readKept } from '#web/consent/device.ts';
 
 /**
  * The address of a new account that is not confirmed yet. It is kept for this tab's session, so
@@ -16,23 +17,21 @@ export type Kept = v.InferOutput<typeof Kept>;
 const key = 'sevenfold.unconfirmed';
 
 export function keepUnconfirmed(kept: Kept): void {
-  // A browser that forbids storage throws on any access; the page then asks for the address.
-  if (navigator.cookieEnabled) sessionStorage.setItem(key, JSON.stringify(kept));
+  keep(key, JSON.stringify(kept));
 }
 
 export function readUnconfirmed(): Kept | null {
-  if (!navigator.cookieEnabled) return null;
-  const stored = sessionStorage.getItem(key);
+  const stored = readKept(key);
   if (stored === null) return null;
   try {
     return v.parse(Kept, JSON.parse(stored));
   } catch {
     // Not a value of this page: the address is asked for instead.
-    sessionStorage.removeItem(key);
+    forget(key);
     return null;
   }
 }
 
 export function forgetUnconfirmed(): void {
-  if (navigator.cookieEnabled) sessionStorage.removeItem(key);
+  forget(key);
 }

@@ -1,12 +1,11 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { policyVersion } from '#services/identity/contract.ts';
+import { policyVersion } from '#services/identity/contract/forms.ts';
+import { dayInWords } from '#services/platform/locale.ts';
 import { contactEmail } from '#web/app/product.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 
-const effective = new Date(policyVersion).toLocaleDateString('en-US', {
-  dateStyle: 'long',
-  timeZone: 'UTC',
-});
+const effective = dayInWords(policyVersion);
 
 export type PolicySection = { id: string; title: string; body: ReactNode };
 
@@ -30,7 +29,7 @@ export function Policy({
         </p>
         <Notice tone="warn" title="Draft">
           <p>
-            The operator of this site has not yet replaced this text with a reviewed version. It
+            The operator of this site hasn't replaced this text with a reviewed version yet. It
             describes what the software does. Promises about the operator’s own conduct are the
             operator’s to keep.
           </p>
@@ -68,9 +67,13 @@ export function Policy({
 export function Contact(): ReactNode {
   return contactEmail ? (
     <p>
-      Write to <a href={`mailto:${contactEmail}`}>{contactEmail}</a>.
+      Write to <a href={`mailto:${contactEmail}`}>{contactEmail}</a> or use the{' '}
+      <Link to="/contact">contact form</Link>.
     </p>
   ) : (
-    <p>The operator of this site hasn't set a contact address yet.</p>
+    <p>
+      Use the <Link to="/contact">contact form</Link>. The operator of this site hasn't set a
+      contact address yet.
+    </p>
   );
 }

@@ -1,5 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { contactLimits } from '#services/contact/contract.ts';
+import { analyticsUrl } from '#web/app/product.ts';
+import { cookies } from '#web/consent/register.ts';
 import { Contact, Policy, type PolicySection } from './policy.tsx';
 
 const sections: readonly PolicySection[] = [
@@ -15,28 +18,40 @@ const sections: readonly PolicySection[] = [
         </li>
         <li>
           <strong>Your runs</strong>: what you wrote, the text of your files, what the models
-          answered, and the result. We store these texts encrypted, with a key of its own for each
-          run. We do not store the files. Times, scores, costs and the names of the models are not
-          encrypted.
+          answered, and the result. We store each run encrypted with its own key. We do not store
+          the files. Times, scores, costs and the names of the models are not encrypted.
         </li>
         <li>
           <strong>Your recipes</strong>: the questions you saved to start from, encrypted with the
           key of your account.
         </li>
         <li>
-          <strong>Your ledger</strong>: credits granted, reserved, charged and returned. It holds
-          amounts and identifiers, and none of your text.
+          <strong>Your onboarding</strong>: your answers, encrypted with the key of your account. If
+          you got an onboarding bonus, we keep its amount, its date and a keyed code of your email
+          address, also after you delete your account, so that it is given once.
+        </li>
+        <li>
+          <strong>Shared statistics</strong>, only if you switch sharing on: counts and scores of
+          your runs, without any text, are part of weekly sums over everyone who shares.
+        </li>
+        <li>
+          <strong>Your credit ledger</strong>: credits granted, reserved, charged, and returned. It
+          holds amounts and identifiers, never your text.
         </li>
         <li>
           <strong>Your purchases</strong>: what you bought, when, for how much, and whether it was
-          paid, refunded or disputed. You enter your card number on the page of our payment
-          provider, Stripe, and it never reaches us. Stripe receives your name, email address, the
-          ID of your account and the package from us.
+          paid, refunded or disputed. You enter your card number on our payment provider Stripe's
+          page, and it never reaches us. Stripe receives your name, email address, the ID of your
+          account and the package from us.
         </li>
         <li>
           <strong>Sign-ins</strong>: when a session began and was last used, in which browser, and
-          from which network address. You see them in your account settings. We delete a session a
-          week after it ends.
+          from which network address. You can see them in your account settings. We delete a session
+          a week after it ends.
+        </li>
+        <li>
+          <strong>Messages to us</strong>: what you write in the contact form, its topic and your
+          email address, encrypted. We delete a message after {contactLimits.keptDays} days.
         </li>
         <li>
           <strong>Links and emails</strong>: which kind we sent and when. We keep what an email
@@ -45,7 +60,7 @@ const sections: readonly PolicySection[] = [
         </li>
         <li>
           <strong>A log of security events and technical logs</strong>: sign-ins, changes of
-          password and address, refused attempts, errors. They identify accounts by an ID, and
+          password and address, refused attempts, errors. They identify accounts by an ID and
           contain no email address and none of your text. They record only part of the network
           address an attempt came from. They keep the service safe. The operator of this site
           decides how long technical logs are kept.
@@ -59,10 +74,10 @@ const sections: readonly PolicySection[] = [
     body: (
       <>
         <p>
-          A run sends the question, context, objectives and constraints you wrote and the text of
-          your files to the providers of the models that work on it, not only of its panel: other
-          models compare the answers and write the recommendation. They also receive the answers of
-          the panel. The strategy you choose names the panel before you start.
+          A run sends your question, context, objectives, and constraints and the text of your files
+          to the providers of the models that work on it, not only of its panel: other models
+          compare the answers and write the recommendation. They also receive the answers of the
+          panel. Your strategy shows the panel before you start.
         </p>
         <p>
           Before a run starts, what you wrote and the text of your files are sent to one provider,
@@ -70,8 +85,8 @@ const sections: readonly PolicySection[] = [
           neither your text nor the reply.
         </p>
         <p>
-          We do not send them your name, email address or any identifier of your account. What you
-          write is sent as it is, so leave out what they should not read.
+          We do not send them your name, email address, or any account identifier. What you write is
+          sent as is, so leave out anything they should not read.
         </p>
       </>
     ),
@@ -80,31 +95,29 @@ const sections: readonly PolicySection[] = [
     id: 'cookies',
     title: 'Cookies and this device',
     body: (
-      <ul>
-        <li>
-          <strong>A session cookie</strong> keeps you signed in. It is set when you sign in, cannot
-          be read by scripts, and ends with the browser, after a day at the latest; with “Remember
-          me” after a week without use, and after 30 days at the latest.
-        </li>
-        <li>
-          <strong>A cookie for links in mails</strong> holds a random number for a day after you
-          have signed up or asked for a link, so that the link signs you in here and nowhere else.
-        </li>
-        <li>
-          <strong>A cookie for your account on this device</strong> is set when you sign in and kept
-          for 180 days, also after you sign out. It lets you sign in here while somebody else
-          guesses your password. It is worthless once the password has been changed elsewhere.
-        </li>
-        <li>
-          <strong>sf_theme</strong> remembers light or dark for a year, once you have chosen.
-        </li>
-        <li>
-          <strong>Drafts</strong> of forms are kept on this device and removed when you sign out. An
-          address that you have yet to confirm is kept until you close the tab, and so is which
-          purchase this page has already thanked you for.
-        </li>
-        <li>There is no advertising, no analytics and nothing from third parties on our pages.</li>
-      </ul>
+      <>
+        <p>We set these cookies, all of them necessary:</p>
+        <ul>
+          {Object.entries(cookies).map(([name, { what, lasts }]) => (
+            <li key={name}>
+              <code>{name}</code>: {what} {lasts}.
+            </li>
+          ))}
+        </ul>
+        <p>
+          <Link to="/cookies">The page about cookies</Link> also lists what our pages keep in your
+          browser. We keep functional data only if you agree. You can change your choice at any time
+          with “Cookie Settings” at the foot of each page.
+        </p>
+        {analyticsUrl === undefined ? (
+          <p>Our pages have no advertising, no analytics, and no third-party content.</p>
+        ) : (
+          <p>
+            Our pages have no advertising. If you agree to analytics, a script from{' '}
+            {new URL(analyticsUrl).host} measures visits; it is not loaded before.
+          </p>
+        )}
+      </>
     ),
   },
   {
@@ -128,8 +141,9 @@ const sections: readonly PolicySection[] = [
           backup is restored, the deletions that the operator kept a list of are repeated.
         </p>
         <p>
-          Amounts stay, without your name, and so does the log of security events, with the ID of
-          the deleted account. Nothing removes them automatically.
+          Amounts stay, without your name, and so does the code of the address that was granted
+          onboarding credits. So does the log of security events, with the ID of the deleted
+          account. Nothing removes them automatically.
         </p>
       </>
     ),
@@ -153,7 +167,7 @@ const sections: readonly PolicySection[] = [
       <>
         <p>
           The operator of this site announces changes to this policy{' '}
-          <strong>at least 30 days before</strong> they apply.
+          <strong>at least 30 days before</strong> they apply, on every page and by email.
         </p>
         <p>Version 2026-11-20: first version.</p>
       </>

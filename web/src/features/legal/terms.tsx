@@ -142,8 +142,8 @@ const sections: readonly PolicySection[] = [
       <>
         <p>
           The operator of this site announces changes to these terms{' '}
-          <strong>at least 30 days before</strong> they apply. Credits bought before a change keep
-          the terms under which you bought them.
+          <strong>at least 30 days before</strong> they apply, on every page and by email. Credits
+          bought before a change keep the terms under which you bought them.
         </p>
         <p>Version 2026-11-20: first version.</p>
       </>

@@ -40,7 +40,7 @@ export function Estimate({
     <span>
       {cost === null
         ? 'cost unknown'
-        : `${modelCost(cost)} ${simulated ? 'with real models' : 'for the models'}`}
+        : `${modelCost(cost)} ${simulated ? 'if real' : 'for the models'}`}
       , {durationWords(estimate.data)}
     </span>
   );

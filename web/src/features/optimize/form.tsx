@@ -1,69 +1,40 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import {
-  type FormEvent,
-  type ReactNode,
-  type Ref,
-  type RefObject,
-  useEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { Balance } from '#services/credits/contract.ts';
-import { ChallengeType } from '#services/optimizations/contract/summary.ts';
-import { checkOf, optimizationLimits } from '#services/optimizations/contract/requests.ts';
-import { ApiProblem } from '#web/api/api.ts';
-import { problemSentence } from '#web/api/problem-words.ts';
+import { checkOf } from '#services/optimizations/contract/requests.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
+import { isRefusal } from '#web/api/refused.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { classNames } from '#web/ui/class-names.ts';
-import { ErrorState } from '#web/ui/feedback/error-state.tsx';
-import { SelectField, TextArea } from '#web/ui/form/field.tsx';
-import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
-import { challengeTypeWords, suggestChallengeType } from './question/challenge-type.ts';
 import { CheckNotice } from './check/check-notice.tsx';
 import { StartButton, StartNote } from './check/start-button.tsx';
 import { useQuestionCheck } from './check/use-check.ts';
 import { ConfirmStart } from './confirm-start.tsx';
-import { Counter } from '#web/ui/form/counter.tsx';
 import type { Draft } from './question/draft.ts';
-import {
-  challengeTypeOf,
-  checkFields,
-  emptyFields,
-  type Fields,
-  hasText,
-} from './question/fields.ts';
-import { fieldError, rowErrors, shortageOf, stillMissing } from './form-state.ts';
-import { Insufficient, refusalSentence, shortageTitle } from './insufficient.tsx';
+import { checkFields, emptyFields, type Fields, hasText } from './question/fields.ts';
+import { shortageOf, stillMissing } from './form-state.ts';
+import { refusalSentence, shortageTitle } from './insufficient.tsx';
 import { FourSteps } from './method.tsx';
 import {
   checkerQuery,
-  checkUsage,
-  createRun,
   estimatedOf,
   estimateQuery,
-  processRun,
+  startCalls,
   strategiesQuery,
 } from './queries.ts';
-import { RowsField } from './question/rows-field.tsx';
-import { newAttempt, type Started, startRun } from './start.ts';
+import { Outcome, type Phase } from './outcome.tsx';
+import { QuestionCard } from './question/question-card.tsx';
+import { newAttempt, startRun } from './start.ts';
 import { FilesField } from './question/files-field.tsx';
 import { type ChangeFiles, useUploads } from './question/use-uploads.ts';
 import { StrategyChoice } from './strategy-choice.tsx';
 import { Summary } from './summary.tsx';
 import { type OnSessionEnd, useDraft } from './question/use-draft.ts';
-
-type Phase =
-  | { readonly kind: 'editing' }
-  | { readonly kind: 'starting' }
-  | Exclude<Started, { kind: 'started' }>
-  | { readonly kind: 'failed'; readonly error: unknown };
 
 export type FormProps = {
   userId: string;
@@ -74,16 +45,6 @@ export type FormProps = {
   balance: Balance | undefined;
   isLocal: boolean;
   onStarted: (runId: string) => void;
-};
-
-const calls = {
-  checkUsage,
-  createRun,
-  processRun,
-  wait: (milliseconds: number) =>
-    new Promise<void>((resolve) => {
-      setTimeout(resolve, milliseconds);
-    }),
 };
 
 /** The question, its models and its price; one press starts it once. */
@@ -122,6 +83,12 @@ export function OptimizationForm(props: FormProps): ReactNode {
   const { uploads, isReading, add, remove } = useUploads(fields.files.length, changeFiles);
   const missing = stillMissing(fields, strategy, checked, isReading);
   const shortage = shortageOf(strategy, balance, attempt);
+  const unspent =
+    phase.kind === 'starting'
+      ? phase.balance
+      : mayHaveReserved(phase, attempt)
+        ? undefined
+        : balance;
   const canStart =
     missing.length === 0 &&
     checked.ok &&
@@ -149,7 +116,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
   const start = async (): Promise<void> => {
     if (!canStart || isStarting.current) return;
     isStarting.current = true;
-    setPhase({ kind: 'starting' });
+    setPhase({ kind: 'starting', balance });
     announce('Initializing AI Models...');
     const shown = cache.getQueryData(estimateQuery(estimatedOf(strategy.id, fields)).queryKey);
     const keys = attempt ?? newAttempt(shown?.catalogue_version ?? null);
@@ -165,7 +132,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
           setDraft(created);
           keeping.saveNow(created);
         },
-        calls,
+        startCalls,
       );
       if (result.kind === 'started') {
         keeping.discard();
@@ -239,7 +206,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
         <fieldset disabled={phase.kind === 'starting'} className="min-w-0 space-y-6 lg:col-span-2">
           <legend className="sr-only">Your question</legend>
-          <Question fields={fields} onChange={change}>
+          <QuestionCard fields={fields} onChange={change}>
             <FilesField
               files={fields.files}
               uploads={uploads}
@@ -248,8 +215,8 @@ export function OptimizationForm(props: FormProps): ReactNode {
               onDismiss={remove}
               onChange={changeFiles}
             />
-          </Question>
-          <section aria-labelledby="strategies" className="space-y-4">
+          </QuestionCard>
+          <section aria-labelledby="strategies" className="space-y-2">
             <h2 id="strategies" className="text-2xl">
               Strategy
             </h2>
@@ -279,7 +246,7 @@ export function OptimizationForm(props: FormProps): ReactNode {
             <h2 id="summary" className="text-2xl">
               Summary
             </h2>
-            <Summary fields={fields} strategy={strategy} balance={balance} />
+            <Summary fields={fields} strategy={strategy} balance={unspent} />
             <Outcome
               phase={phase}
               shortage={shortage}
@@ -365,6 +332,12 @@ export function OptimizationForm(props: FormProps): ReactNode {
   );
 }
 
+/** Whether the balance may already lack the price: a run was created, and its start was not refused. */
+function mayHaveReserved(phase: Phase, attempt: Draft['attempt']): boolean {
+  if (attempt === null || attempt.runId === null) return false;
+  return phase.kind === 'editing' || (phase.kind === 'failed' && !isRefusal(phase.error));
+}
+
 /** Ctrl or ⌘ with Enter, from any field. A key that is held down counts once. */
 function useStartKey(
   form: RefObject<HTMLFormElement | null>,
@@ -385,184 +358,6 @@ function useStartKey(
   }, [form]);
 }
 
-function Question({
-  fields,
-  onChange,
-  children,
-}: {
-  fields: Fields;
-  onChange: (part: Partial<Fields>) => void;
-  /** Shown below the fields. */
-  children: ReactNode;
-}): ReactNode {
-  const checked = checkFields(fields);
-  const errors = checked.ok ? null : checked.errors;
-  return (
-    <Card aria-label="Your question" className="space-y-6">
-      <TextArea
-        label="What business challenge are you facing?"
-        name="challenge"
-        required
-        rows={5}
-        value={fields.challenge}
-        onChange={(event) => onChange({ challenge: event.currentTarget.value })}
-        error={fieldError(checked, 'challenge', fields.challenge)}
-        aside={<Counter text={fields.challenge} limit={optimizationLimits.challenge} />}
-      />
-      <TypeField fields={fields} onChange={onChange} />
-      <TextArea
-        label="Context"
-        name="context"
-        hint="Optional. Numbers, history, what you've tried."
-        rows={4}
-        value={fields.context}
-        onChange={(event) => onChange({ context: event.currentTarget.value })}
-        error={fieldError(checked, 'context', fields.context)}
-        aside={<Counter text={fields.context} limit={optimizationLimits.context} />}
-      />
-      <RowsField
-        legend="Objectives"
-        rowName="Objective"
-        hint="What does a good outcome look like? Press Enter to add a row, or paste several lines."
-        rows={fields.objectives}
-        onChange={(objectives) => onChange({ objectives })}
-        errors={rowErrors(fields.objectives, 'objectives', checked)}
-        error={errors?.get('objectives')}
-      />
-      <RowsField
-        legend="Constraints"
-        rowName="Constraint"
-        hint="What must not happen? What do you have to work with?"
-        rows={fields.constraints}
-        onChange={(constraints) => onChange({ constraints })}
-        errors={rowErrors(fields.constraints, 'constraints', checked)}
-        error={errors?.get('constraints')}
-      />
-      {children}
-    </Card>
-  );
-}
-
-function TypeField({
-  fields,
-  onChange,
-}: {
-  fields: Fields;
-  onChange: (part: Partial<Fields>) => void;
-}): ReactNode {
-  const suggested = suggestChallengeType(fields.challenge);
-  const hint =
-    fields.chosenType === null
-      ? suggested === null
-        ? 'Says what the models should weigh first.'
-        : "Suggested from your question. Change it if it's wrong."
-      : suggested === null || suggested === fields.chosenType
-        ? 'You chose this.'
-        : `You chose this. Your question suggests ${challengeTypeWords[suggested]}.`;
-  return (
-    <SelectField
-      label="Challenge type"
-      name="challenge_type"
-      hint={hint}
-      value={challengeTypeOf(fields)}
-      onChange={({ currentTarget: { value } }) => {
-        const chosenType = ChallengeType.options.find((type) => type === value) ?? null;
-        onChange({ chosenType });
-      }}
-    >
-      {ChallengeType.options.map((type) => (
-        <option key={type} value={type}>
-          {challengeTypeWords[type]}
-        </option>
-      ))}
-    </SelectField>
-  );
-}
-
-function Outcome({
-  phase,
-  shortage,
-  runId,
-  focusRef,
-}: {
-  phase: Phase;
-  shortage: Parameters<typeof Insufficient>[0]['shortage'] | null;
-  runId: string | null;
-  focusRef: Ref<HTMLDivElement>;
-}): ReactNode {
-  switch (phase.kind) {
-    case 'insufficient': {
-      const { debt, frozen } = shortage ?? { debt: 0, frozen: false };
-      return (
-        <Insufficient
-          shortage={{ ...phase, debt, frozen }}
-          announced={refusalSentence({ ...phase, frozen })}
-          focusRef={focusRef}
-        />
-      );
-    }
-    case 'price-changed':
-      return (
-        <Notice
-          tone="warn"
-          title={changedTitle(phase)}
-          announced={changedTitle(phase)}
-          focusRef={focusRef}
-        >
-          {phase.outdated ? `It costs ${creditsInWords(phase.price)} now. ` : ''}
-          No credits were reserved. Start again to accept the new price.
-        </Notice>
-      );
-    case 'failed':
-      return <Failure error={phase.error} runId={runId} focusRef={focusRef} />;
-    case 'editing':
-    case 'starting':
-      return shortage && phase.kind === 'editing' ? <Insufficient shortage={shortage} /> : null;
-  }
-}
-
-/** A start that was refused, or whose outcome is unknown. */
-function Failure({
-  error,
-  runId,
-  focusRef,
-}: {
-  error: unknown;
-  runId: string | null;
-  focusRef: Ref<HTMLDivElement>;
-}): ReactNode {
-  const isUnknown = error instanceof ApiProblem && (error.status === 0 || error.status >= 500);
-  return (
-    <div ref={focusRef} tabIndex={-1}>
-      <ErrorState
-        title="Failed to start optimization. Please try again."
-        detail={
-          error instanceof ApiProblem && error.code === 'models-unavailable'
-            ? error.message
-            : problemSentence(error)
-        }
-        safe={
-          isUnknown
-            ? "Your draft is saved. Trying again is safe: you'll be charged only once, even if the run has already started."
-            : 'Your draft is saved. Nothing was charged.'
-        }
-        reference={error instanceof ApiProblem ? error.request_id : null}
-        actions={
-          runId === null ? undefined : (
-            <Link
-              to="/optimizations/$id"
-              params={{ id: runId }}
-              className="link inline-flex min-h-11 items-center"
-            >
-              See your waiting run
-            </Link>
-          )
-        }
-      />
-    </div>
-  );
-}
-
 function DraftNote({
   state,
   isFilled,
@@ -579,7 +374,7 @@ function DraftNote({
   if (cleared) {
     return (
       <p className="flex items-center gap-2 text-sm text-ink-2">
-        The form is empty.
+        Form cleared.
         <Button tone="quiet" onClick={() => onUndo(cleared)}>
           Undo
         </Button>
@@ -589,11 +384,12 @@ function DraftNote({
   if (!isFilled) return null;
   return (
     <p className="flex flex-wrap items-center gap-x-2 text-sm text-ink-2">
-      {state === 'unsaved'
-        ? "This browser can't save drafts."
-        : state === 'saved'
-          ? 'Draft saved on this device.'
-          : null}
+      {/* Keeps its room before the first save. */}
+      <span className={state === 'untouched' ? 'invisible' : undefined}>
+        {state === 'unsaved'
+          ? 'Draft kept until you close this page.'
+          : 'Draft saved on this device.'}
+      </span>
       <Button tone="quiet" className="-ms-4" onClick={onClear}>
         Clear form
       </Button>
@@ -602,19 +398,5 @@ function DraftNote({
 }
 
 function StrategySkeleton(): ReactNode {
-  return (
-    <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-      <Skeleton className="h-60" />
-      <Skeleton className="h-60" />
-      <Skeleton className="h-60" />
-      <Skeleton className="h-60" />
-    </div>
-  );
-}
-
-/** A new price, or an estimate that no longer holds. */
-function changedTitle({ price, outdated }: { price: number; outdated: boolean }): string {
-  return outdated
-    ? 'The models or the price of this strategy have changed'
-    : `The price is now ${creditsInWords(price)}`;
+  return <Skeleton className="h-96 w-full" />;
 }

@@ -1,12 +1,12 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { CheckUsageReply } from '#services/credits/contract.ts';
-import { type CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import { EstimateReply, StrategiesReply } from '#services/optimizations/contract/panel.ts';
 import { Optimization } from '#services/optimizations/contract/run.ts';
 import { promptCharacters } from '#services/models/seating/characters.ts';
 import { read, write } from '#web/api/api.ts';
 import type { Fields, StrategyId } from './question/fields.ts';
 import { textsOf } from './question/rows.ts';
+import type { StartCalls } from './start.ts';
 
 function panelsQuery<Part>(allowSimulated: boolean, select: (reply: StrategiesReply) => Part) {
   return queryOptions({
@@ -64,23 +64,34 @@ export function estimateQuery(asked: Estimated) {
         ...(filesCharacters === 0 ? {} : { files_characters: filesCharacters }),
         allow_simulated: allowSimulated,
       };
-      const options = { signal };
-      return (await write('POST', '/optimizations/estimate', request, EstimateReply, options))
-        .estimate;
+      try {
+        const reply = await write('POST', '/optimizations/estimate', request, EstimateReply, {
+          signal,
+        });
+        return reply.estimate;
+      } catch (error) {
+        if (!signal.aborted) console.warn('Failed to estimate cost', error);
+        throw error;
+      }
     },
     gcTime: 60_000,
   });
 }
 
-export function checkUsage(credits: number): Promise<CheckUsageReply> {
-  return write('POST', '/credits/check-usage', { required_credits: credits }, CheckUsageReply);
-}
+/** The calls of `startRun`. */
+export const startCalls: StartCalls = {
+  checkUsage: async (credits) =>
+    write('POST', '/credits/check-usage', { required_credits: credits }, CheckUsageReply),
+  createRun: async (request, key) =>
+    write('POST', '/optimizations', request, Optimization, { key }),
+  processRun,
+  wait: async (milliseconds) =>
+    new Promise((resolve) => {
+      setTimeout(resolve, milliseconds);
+    }),
+};
 
-export function createRun(request: CreateOptimizationRequest, key: string): Promise<Optimization> {
-  return write('POST', '/optimizations', request, Optimization, { key });
-}
-
-export function processRun(id: string, key: string): Promise<Optimization> {
+export async function processRun(id: string, key: string): Promise<Optimization> {
   return write('POST', `/optimizations/${encodeURIComponent(id)}/process`, {}, Optimization, {
     key,
   });

@@ -54,7 +54,7 @@ export async function startRun(
     price,
     attempt,
   }: { request: CreateOptimizationRequest; price: number; attempt: Attempt },
-  onCreated: (id: string) => void,
+  onCreated: (id: string) => void | Promise<void>,
   calls: StartCalls,
 ): Promise<Started> {
   // An existing run may already hold its credits, and the balance then lacks exactly those.
@@ -72,9 +72,10 @@ export async function startRun(
     );
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
+    console.warn('Failed to create optimization', error);
     return refused(error);
   }
-  onCreated(run.id);
+  await onCreated(run.id);
   if (run.credits.price !== price)
     return { kind: 'price-changed', price: run.credits.price, outdated: false };
   try {

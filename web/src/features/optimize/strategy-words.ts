@@ -1,4 +1,3 @@
-import { listed } from '#services/models/seating/words.ts';
 import type { StrategiesReply, Strategy } from '#services/optimizations/contract/panel.ts';
 
 /** "3 × GPT-6.1 Terra, GPT-6 Luna": each name once, in the order of its first. */
@@ -11,26 +10,12 @@ export function counted(names: readonly string[]): string {
     .join(', ');
 }
 
-/** "7 models"; with copies "7 answers of 2 models by 1 maker". */
-export function modelsInWords({ seats, copies, makers }: Strategy): string {
-  if (copies === 0) return `${seats.length} models`;
-  const models = new Set(seats.map(({ model }) => model)).size;
+/** "7 models · 4 makers"; with copies "7 answers of 2 models by 1 maker". */
+export function seatsInWords({ seats, copies, makers }: Strategy): string {
   const each = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+  if (copies === 0) return `${each(seats.length, 'model')} · ${each(makers, 'maker')}`;
+  const models = new Set(seats.map(({ model }) => model)).size;
   return `${seats.length} answers of ${each(models, 'model')} by ${each(makers, 'maker')}`;
-}
-
-/** Which providers receive the text of a question, in a sentence or two. */
-export function destinationSentence({ providers }: Pick<Strategy, 'providers'>): string {
-  const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
-  const hasSimulated = providers.some(({ simulated }) => simulated);
-  if (real.length === 0) {
-    return 'The models of this run are simulated on this machine: a prepared case answers, whose question may be another than yours, and your text is sent to no provider.';
-  }
-  const passedOn = real.includes('OpenRouter')
-    ? ' OpenRouter passes them on to the makers of its models.'
-    : '';
-  const sent = `Your question and its files are sent to ${listed(real)}.${passedOn}`;
-  return hasSimulated ? `${sent} The other models are simulated on this machine.` : sent;
 }
 
 /** Where a question goes before a start; null when nothing checks it. */

@@ -4,12 +4,11 @@ import type { Balance } from '#services/credits/contract.ts';
 import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Badge } from '#web/ui/feedback/status.tsx';
-import { challengeTypeWords } from './question/challenge-type.ts';
+import { challengeTypeWords } from '#web/run/words.ts';
 import { Estimate } from './estimate.tsx';
 import { estimatedOf } from './queries.ts';
 import { challengeTypeOf, type Fields } from './question/fields.ts';
-import { PanelNote } from '#web/run/panel-note.tsx';
-import { destinationSentence, verdictSentence } from './strategy-words.ts';
+import { destinationSentence } from '#web/run/words.ts';
 
 /** The effects of a start: price, balance afterward, possible returns, and where the text goes. */
 export function Summary({
@@ -63,12 +62,6 @@ export function Summary({
           </Link>
         </p>
         <p>{destinationSentence(strategy)}</p>
-        <PanelNote
-          summary={strategy.summary}
-          substitutions={strategy.substitutions}
-          independence={strategy.independence}
-        />
-        {verdictSentence(strategy) === null ? null : <p>{verdictSentence(strategy)}</p>}
         <p>Don't paste passwords, keys, or other people's personal data.</p>
       </div>
     </>

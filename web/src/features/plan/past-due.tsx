@@ -12,7 +12,7 @@ export function PastDue(): ReactNode {
   return (
     <Notice
       tone="warn"
-      title={`The payment of ${plan.package_name} failed`}
+      title={`Your ${plan.package_name} payment failed`}
       actions={<LinkButton to="/credits/plan">See your plan</LinkButton>}
     >
       {statusWords(plan, null).sentence}

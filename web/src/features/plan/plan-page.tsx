@@ -10,6 +10,7 @@ import { creditsInWords } from '#services/platform/numbers.ts';
 import { price } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
+import { planWords } from '#web/member/tier-name.ts';
 import { PortalButton } from './portal-button.tsx';
 import { changePlan, planQuery } from './queries.ts';
 import {
@@ -20,7 +21,6 @@ import {
   planProblem,
   questionOf,
   statusWords,
-  tierWords,
 } from './words.ts';
 
 /** The tier, its plan, and what can be done with it. `packages` may be unknown. */
@@ -39,7 +39,7 @@ export function PlanDetails({
         <h2 id="limit" className="text-2xl">
           Monthly limit
         </h2>
-        <p className="font-medium">{tierWords[answer.tier]}</p>
+        <p className="font-medium">{planWords[answer.tier]}</p>
         <p className="max-w-prose text-ink-2">{limitSentence(answer.monthly_limit)}</p>
       </Card>
     </div>
@@ -51,7 +51,7 @@ function NoPlan({ ended }: { ended: Plan['plan'] }): ReactNode {
     <div className="space-y-4">
       {ended === null ? null : (
         <Notice tone="info" title={`${ended.package_name} has ended`}>
-          {statusWords(ended, null).sentence} The credits it added stay yours.
+          {statusWords(ended, null).sentence} You keep the credits it added.
         </Notice>
       )}
       <EmptyState
@@ -61,8 +61,8 @@ function NoPlan({ ended }: { ended: Plan['plan'] }): ReactNode {
           </LinkButton>
         }
       >
-        Your plan will stand here: its price, when it renews, and the way to change or cancel it.
-        You have none; runs are paid with the credits on your account.
+        You don't have a plan. Your runs are paid from your balance. If you choose a plan, you can
+        see its price and renewal date here, and change or cancel it.
       </EmptyState>
       {ended === null ? null : <PortalButton />}
     </div>
@@ -99,7 +99,7 @@ function Held({ plan, packages }: { plan: HeldPlan; packages: readonly Package[]
         {plan.status === 'past_due' ? (
           <Notice
             tone="warn"
-            title="Please check your card"
+            title="Please update your card"
             actions={<PortalButton tone="primary" />}
           >
             {sentence}
@@ -110,7 +110,7 @@ function Held({ plan, packages }: { plan: HeldPlan; packages: readonly Package[]
         <div className="flex flex-wrap gap-3">
           {plan.status === 'cancelling' ? (
             <Button tone="primary" onClick={() => setAsked({ action: 'resume' })}>
-              Resume the plan
+              Resume plan
             </Button>
           ) : (
             <>
@@ -129,14 +129,14 @@ function Held({ plan, packages }: { plan: HeldPlan; packages: readonly Package[]
           {plan.status === 'past_due' ? null : <PortalButton />}
           {plan.status === 'cancelling' ? null : (
             <Button tone="danger" onClick={() => setAsked({ action: 'cancel' })}>
-              Cancel the plan
+              Cancel plan
             </Button>
           )}
         </div>
         <p className="max-w-prose text-sm text-ink-2">
-          Prices are without tax; where tax applies, each invoice adds it. A change takes effect
-          when the plan renews. Cards, invoices and receipts of the plan are on the payment
-          provider’s own page.
+          Prices don't include tax. Where tax applies, it's added to each invoice. Changes take
+          effect at renewal. You can find cards, invoices, and receipts on our payment provider's
+          page.
         </p>
       </Card>
       <Confirm plan={plan} change={asked} onClose={() => setAsked(null)} />
@@ -194,8 +194,8 @@ function Confirm({
       {work.isError ? (
         <Notice
           tone="bad"
-          title="The plan was not changed"
-          announced={`The plan was not changed. ${planProblem(work.error)}`}
+          title="We couldn't change your plan"
+          announced={`We couldn't change your plan. ${planProblem(work.error)}`}
         >
           {planProblem(work.error)}
         </Notice>

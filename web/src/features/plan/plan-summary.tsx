@@ -3,7 +3,8 @@ import type { Plan } from '#services/payments/contract.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { price } from '#web/ui/text/figures.ts';
 import { Status } from '#web/ui/feedback/status.tsx';
-import { heldPlan, limitSentence, statusWords, tierWords } from './words.ts';
+import { planWords } from '#web/member/tier-name.ts';
+import { heldPlan, limitSentence, statusWords } from './words.ts';
 
 /** The plan in a few lines, for the account settings. */
 export function PlanSummary({ plan: answer }: { plan: Plan }): ReactNode {
@@ -14,7 +15,7 @@ export function PlanSummary({ plan: answer }: { plan: Plan }): ReactNode {
       <div className="space-y-1">
         <p className="flex flex-wrap items-baseline gap-x-4 font-medium">
           {plan === null
-            ? tierWords[answer.tier]
+            ? planWords[answer.tier]
             : `${plan.package_name}, ${price(plan.amount_cents)} a month`}
           {words === null ? null : <Status tone={words.tone}>{words.word}</Status>}
         </p>
@@ -25,7 +26,7 @@ export function PlanSummary({ plan: answer }: { plan: Plan }): ReactNode {
           See the plans
         </LinkButton>
       ) : (
-        <LinkButton to="/credits/plan">Change or cancel the plan</LinkButton>
+        <LinkButton to="/credits/plan">Change or cancel plan</LinkButton>
       )}
     </div>
   );

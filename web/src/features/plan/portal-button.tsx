@@ -23,15 +23,15 @@ export function PortalButton({ tone }: { tone?: ButtonTone }): ReactNode {
   return (
     <>
       <Button tone={tone} busy={busy} onClick={() => void open()}>
-        {busy ? 'Opening the page…' : 'Manage cards and invoices'}
+        {busy ? 'Opening…' : 'Manage cards and invoices'}
       </Button>
       {failure === null ? null : (
         <Notice
           tone="bad"
-          title="The page for cards and invoices did not open"
-          announced={`The page for cards and invoices did not open. ${planProblem(failure)}`}
+          title="We couldn't open cards and invoices"
+          announced={`We couldn't open cards and invoices. ${planProblem(failure)}`}
         >
-          {planProblem(failure)} Nothing was changed.
+          {planProblem(failure)} Nothing changed.
         </Notice>
       )}
     </>

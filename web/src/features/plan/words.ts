@@ -13,12 +13,6 @@ export function heldPlan(plan: Plan): HeldPlan | null {
   return plan.plan === null || plan.plan.status === 'ended' ? null : plan.plan;
 }
 
-export const tierWords: Readonly<Record<Plan['tier'], string>> = {
-  free: 'Free Plan',
-  pro: 'Pro Plan',
-  scale: 'Scale Plan',
-};
-
 export type StatusWords = {
   readonly tone: StatusTone;
   readonly word: string;
@@ -29,7 +23,7 @@ export type StatusWords = {
 /** A plan's state as a word and a sentence. An unknown date is never guessed. */
 export function statusWords(plan: HeldPlan, next: Package | null, locale?: string): StatusWords {
   const ends = plan.current_period_end;
-  const on = ends === null ? 'at the end of the month that is paid' : `on ${day(ends, locale)}`;
+  const on = ends === null ? "at the end of the month you've paid for" : `on ${day(ends, locale)}`;
   const amount = price(plan.amount_cents, locale);
   switch (plan.status) {
     case 'active':
@@ -39,7 +33,7 @@ export function statusWords(plan: HeldPlan, next: Package | null, locale?: strin
         sentence:
           next === null
             ? `Renews ${on}: ${amount} for ${creditsInWords(plan.credits, locale)}.`
-            : `Becomes ${next.name} ${on}: ${price(next.price_cents, locale)} for ${creditsInWords(next.credits, locale)} a month.`,
+            : `Changes to ${next.name} ${on}: ${price(next.price_cents, locale)} a month for ${creditsInWords(next.credits, locale)}.`,
       };
     case 'past_due':
       return {
@@ -47,14 +41,14 @@ export function statusWords(plan: HeldPlan, next: Package | null, locale?: strin
         word: 'Payment failed',
         sentence:
           plan.grace_until === null
-            ? `The last payment${missing(plan, locale)} did not go through.`
-            : `The last payment${missing(plan, locale)} did not go through. The plan and its limit stay until ${day(plan.grace_until, locale)}; a card that works keeps them.`,
+            ? `Your last payment${missing(plan, locale)} didn't go through.`
+            : `Your last payment${missing(plan, locale)} didn't go through. You keep the plan and its limit until ${day(plan.grace_until, locale)}. Update your card to keep them longer.`,
       };
     case 'cancelling':
       return {
         tone: 'warn',
-        word: 'Cancelled',
-        sentence: `Ends ${on}. Nothing more is charged; your credits stay yours.`,
+        word: 'Canceled',
+        sentence: `Ends ${on}. You won't be charged again, and you keep your credits.`,
       };
     case 'ended':
       return {
@@ -72,19 +66,19 @@ function missing({ due_cents: due }: HeldPlan, locale: string | undefined): stri
 
 /** The monthly limit, and what it blocks. */
 export function limitSentence(limit: number): string {
-  if (limit < 0) return 'Unlimited: whatever credits pay for a run, nothing is blocked.';
-  return `Bonus credits may pay for ${limit} ${limit === 1 ? 'run' : 'runs'} a month. Runs that purchased credits pay for are never blocked.`;
+  if (limit < 0) return 'Unlimited. No run is ever blocked, whichever credits pay for it.';
+  return `Bonus credits can pay for up to ${limit} ${limit === 1 ? 'run' : 'runs'} a month. Runs paid with purchased credits are never blocked.`;
 }
 
 /** Why a change failed. */
 export function planProblem(error: unknown): string {
   switch (error instanceof ApiProblem ? error.code : '') {
     case 'payments-unavailable':
-      return 'Payments are not available here at the moment. Please come back later.';
+      return "Payments aren't available right now. Please try again later.";
     case 'payment-provider':
-      return 'The payment provider could not be reached. Please try again in a moment.';
+      return "We couldn't reach the payment provider. Please try again in a moment.";
     case 'no-plan':
-      return 'There is no plan any more.';
+      return 'This plan has ended.';
     default:
       return problemSentence(error);
   }
@@ -108,7 +102,7 @@ export type Question = {
   readonly done: string;
 };
 
-const notNow = 'Not now';
+const neverMind = 'Never mind';
 
 const isChanging = ({ package_id: now, next_package_id: next }: HeldPlan): boolean =>
   next !== null && next !== now;
@@ -116,70 +110,70 @@ const isChanging = ({ package_id: now, next_package_id: next }: HeldPlan): boole
 export function questionOf(change: Change, plan: HeldPlan, locale?: string): Question {
   const ends = plan.current_period_end;
   const from = ends === null ? 'from the next renewal' : `from ${day(ends, locale)}`;
-  const on = ends === null ? 'at the end of the month that is paid' : `on ${day(ends, locale)}`;
+  const on = ends === null ? "at the end of the month you've paid for" : `on ${day(ends, locale)}`;
   const amount = price(plan.amount_cents, locale);
   // Another price needs a new consent, and never takes over from a cancelled plan.
-  const dropped = isChanging(plan) ? ['The change that was planned is dropped.'] : [];
+  const dropped = isChanging(plan) ? ['Your scheduled change is canceled.'] : [];
   switch (change.action) {
     case 'change': {
       const { name, credits, price_cents: cents } = change.to;
       return {
         title: `Change to ${name}?`,
         sentences: [
-          `${upperFirst(from)} you pay ${price(cents, locale)} a month for ${creditsInWords(credits, locale)}, instead of ${amount} for ${creditsInWords(plan.credits, locale)}.`,
-          'Nothing is charged now, and until then nothing changes.',
+          `${upperFirst(from)}, you'll pay ${price(cents, locale)} a month for ${creditsInWords(credits, locale)} instead of ${amount} for ${creditsInWords(plan.credits, locale)}.`,
+          "You won't be charged now, and nothing changes until then.",
         ],
         confirm: `Change ${from}`,
-        keep: notNow,
-        done: `The plan becomes ${name} ${from}.`,
+        keep: neverMind,
+        done: `Your plan changes to ${name} ${on}.`,
       };
     }
     case 'keep':
       return {
         title: `Keep ${plan.package_name}?`,
         sentences: [
-          `It renews ${on} as it is, ${amount} for ${creditsInWords(plan.credits, locale)}, and does not become ${change.insteadOf.name}.`,
-          'Nothing is charged now.',
+          `It renews ${on} unchanged, at ${amount} for ${creditsInWords(plan.credits, locale)}. It won't change to ${change.insteadOf.name}.`,
+          "You won't be charged now.",
         ],
         confirm: `Keep ${plan.package_name}`,
-        keep: notNow,
-        done: `The plan stays ${plan.package_name} and renews ${on}.`,
+        keep: neverMind,
+        done: `You keep ${plan.package_name}. It renews ${on}.`,
       };
     case 'cancel':
       if (plan.status === 'past_due') {
         return {
           title: `Cancel ${plan.package_name}?`,
           sentences: [
-            `It ends at once, because its last payment${missing(plan, locale)} is missing. That payment is not tried again, and nothing more is charged.`,
-            'Credits that you have stay yours and never expire.',
+            `Your last payment${missing(plan, locale)} didn't go through, so the plan ends right away. We won't retry that payment or charge you again.`,
+            'You keep your credits, and they never expire.',
           ],
-          confirm: 'Cancel the plan now',
-          keep: notNow,
-          done: 'The plan has ended. Nothing more is charged.',
+          confirm: 'Cancel plan now',
+          keep: neverMind,
+          done: "Your plan has ended. You won't be charged again.",
         };
       }
       return {
         title: `Cancel ${plan.package_name}?`,
         sentences: [
-          `It ends ${on}. The ${amount} a month are not charged again, and the ${creditsInWords(plan.credits, locale)} a month stop.`,
+          `It ends ${on}. After that, no more ${amount} charges and no more ${creditsInWords(plan.credits, locale)} a month.`,
           ...dropped,
-          'Credits that you have stay yours and never expire.',
+          'You keep your credits, and they never expire.',
         ],
-        confirm: 'Cancel the plan',
-        keep: notNow,
-        done: `The plan ends ${on}. Nothing more is charged.`,
+        confirm: 'Cancel plan',
+        keep: neverMind,
+        done: `Your plan ends ${on}. You won't be charged again.`,
       };
     case 'resume':
       return {
         title: `Resume ${plan.package_name}?`,
         sentences: [
-          `It continues without a gap: ${from} you pay ${amount} a month for ${creditsInWords(plan.credits, locale)} again.`,
+          `It continues without a gap. ${upperFirst(from)}, you'll pay ${amount} a month for ${creditsInWords(plan.credits, locale)} again.`,
           ...dropped,
-          'Nothing is charged now.',
+          "You won't be charged now.",
         ],
         confirm: `Resume for ${amount} a month`,
-        keep: notNow,
-        done: `The plan continues and renews ${on}.`,
+        keep: neverMind,
+        done: `Your plan continues and renews ${on}.`,
       };
   }
 }

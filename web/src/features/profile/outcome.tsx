@@ -10,12 +10,12 @@ export function Outcome({
   done,
   failure,
   title,
-  safe = 'Nothing was changed.',
+  safe = 'Nothing changed.',
 }: {
   /** A sentence once it is done. */
   done: string | null;
   failure: unknown;
-  /** What failed: "Your name was not saved". */
+  /** What failed: "We couldn't save your name". */
   title: string;
   safe?: string;
 }): ReactNode {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { DoneReply, ReauthenticateRequest } from '#services/identity/contract.ts';
+import { ReauthenticateRequest } from '#services/identity/contract.ts';
+import { DoneReply } from '#services/identity/contract/session.ts';
 import { write } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
@@ -42,7 +43,7 @@ export function PasswordGate({
         ref={focusOnce}
         error={form.errors['password']}
       />
-      <Outcome done={form.done} failure={form.failure} title="That did not work" />
+      <Outcome done={form.done} failure={form.failure} title="That didn't work" />
       <div className="flex flex-wrap gap-3">
         <Button type="submit" tone="primary" busy={form.busy}>
           {form.busy ? 'One moment…' : 'Continue'}

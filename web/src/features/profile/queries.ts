@@ -1,18 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import * as v from 'valibot';
-import { Profile, SessionRow } from '#services/identity/contract.ts';
+import { SessionRow } from '#services/identity/contract.ts';
+import { profileKey } from '#web/api/account.ts';
 import { read } from '#web/api/api.ts';
-
-/** Everything below this key changes with the password. */
-export const profileKey = ['profile'] as const;
-
-/** The user's private account data, and this month's runs. */
-export const accountQuery = queryOptions({
-  queryKey: [...profileKey, 'account'],
-  queryFn: ({ signal }) => read('/users/me', Profile, { signal }),
-  // Another tab, a link in an email or the start of a run may have changed it.
-  staleTime: 0,
-});
 
 const sessionsEveryMs = 15_000;
 

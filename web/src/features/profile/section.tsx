@@ -3,10 +3,13 @@ import { Card } from '#web/ui/card.tsx';
 
 /** One part of the account: description left, controls right; below each other on phones. */
 export function Section({
+  id: anchor,
   title,
   about,
   children,
 }: {
+  /** For links to it. */
+  id?: string;
   title: string;
   /** What a change here does, in a sentence or two. */
   about?: ReactNode;
@@ -15,6 +18,7 @@ export function Section({
   const id = useId();
   return (
     <Card
+      id={anchor}
       aria-labelledby={id}
       className="grid grid-cols-1 gap-x-8 gap-y-4 scroll-mt-6 lg:grid-cols-3"
     >

@@ -66,7 +66,7 @@ export function PackageCard({
           <Badge tone="ok">Your plan</Badge>
         ) : chosen ? (
           <Badge>Your choice</Badge>
-        ) : item.popular ? (
+        ) : item.popular && import.meta.env.SHOWS_MOST_POPULAR ? (
           <Badge>Most Popular</Badge>
         ) : null}
       </div>
@@ -89,15 +89,15 @@ export function PackageCard({
       )}
       {isMonthly ? (
         <p className="text-sm text-ink-2">
-          Renews every month until you cancel, which you can at any time. It then ends with the
-          month that is paid, and credits you have stay yours.
+          Renews monthly. Cancel anytime: it runs to the end of the month you've paid for, and you
+          keep your credits.
         </p>
       ) : null}
       <div ref={action} className="mt-auto flex flex-col gap-3">
         {plan === 'none' ? (
           <Button tone={chosen ? 'primary' : 'secondary'} busy={busy} onClick={onBuy}>
             {busy ? (
-              'Opening the payment page…'
+              'Opening checkout…'
             ) : (
               <>
                 {isMonthly ? `Subscribe for ${amount} a month` : `Buy for ${amount}`}
@@ -114,8 +114,8 @@ export function PackageCard({
         {cancelled ? (
           <Notice
             tone="info"
-            title="Checkout cancelled, nothing was charged"
-            announced="Checkout cancelled, nothing was charged"
+            title="Checkout canceled. You weren't charged."
+            announced="Checkout canceled. You weren't charged."
             onDismiss={onSeen}
           />
         ) : null}
@@ -130,7 +130,7 @@ function Refused({ refusal: { sentence, next } }: { refusal: Refusal }): ReactNo
     <Notice
       tone="bad"
       title="Purchase failed"
-      announced={`Purchase failed. ${sentence} Nothing was charged.`}
+      announced={`Purchase failed. ${sentence} You weren't charged.`}
       actions={
         next === 'plan' ? (
           <LinkButton to="/credits/plan" tone="primary">
@@ -140,7 +140,7 @@ function Refused({ refusal: { sentence, next } }: { refusal: Refusal }): ReactNo
       }
     >
       <p>{sentence}</p>
-      <p>Nothing was charged.</p>
+      <p>You weren't charged.</p>
     </Notice>
   );
 }

@@ -68,8 +68,8 @@ export function Packages({
       {cancelled !== undefined && !isKnown ? (
         <Notice
           tone="info"
-          title="Checkout cancelled, nothing was charged"
-          announced="Checkout cancelled, nothing was charged"
+          title="Checkout canceled. You weren't charged."
+          announced="Checkout canceled. You weren't charged."
           onDismiss={onSeen}
         />
       ) : null}
@@ -77,7 +77,7 @@ export function Packages({
       <Group
         id="one-time"
         title="One-time"
-        about="Paid once and added at once. Nothing renews."
+        about="Pay once, get your credits right away. Nothing renews."
         grid="sm:grid-cols-2 lg:grid-cols-4"
       >
         {packages.filter(({ kind }) => kind === 'one_time').map(cardOf)}
@@ -85,7 +85,7 @@ export function Packages({
       <Group
         id="monthly"
         title="Monthly"
-        about="A plan: credits every month, renewed until you cancel. One at a time."
+        about="Credits every month until you cancel. One plan at a time."
         grid="sm:grid-cols-2"
       >
         {packages.filter(({ kind }) => kind === 'monthly').map(cardOf)}
@@ -114,7 +114,7 @@ function Strategy({
       </p>
       <div className="w-full sm:w-80">
         <SelectField
-          label="Count runs of"
+          label="Show runs for"
           name="strategy"
           value={strategy.id}
           onChange={(event) => onChange(event.currentTarget.value)}

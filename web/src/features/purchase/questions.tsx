@@ -1,8 +1,9 @@
-import { Link, useLocation } from '@tanstack/react-router';
+import { useLocation } from '@tanstack/react-router';
 import { ChevronDown } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { refinementPriceWords } from '#services/optimizations/refinement/price.ts';
-import { paymentLimits } from '#services/payments/contract.ts';
+import buying from '#content/help/buying.md';
+import credits from '#content/help/credits.md';
+import refinement from '#content/help/refinement.md';
 
 /** How paying works. */
 export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
@@ -12,7 +13,7 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
         Paying
       </h2>
       <ul className="list-disc space-y-2 ps-5 text-ink-2">
-        <li>You pay on the secure page of our payment provider. Card numbers never reach us.</li>
+        <li>You pay on our payment provider's secure page. We never see your card number.</li>
         <li>
           Credits arrive as soon as the payment is confirmed. With most cards, that's right away.
         </li>
@@ -31,6 +32,28 @@ export function PaymentNote({ isLocal }: { isLocal: boolean }): ReactNode {
   );
 }
 
+/** What the page answers, each from the topics of the help pages. Other pages link to the anchors. */
+const asked: readonly (readonly [anchor: string, title: string])[] = [
+  ['faq-credit', 'What is a credit?'],
+  ['faq-expiry', 'Do credits expire?'],
+  ['faq-failed-runs', 'What happens when a run fails?'],
+  ['faq-undecided', "Do I pay for a run that doesn't decide?"],
+  ['faq-refinements', 'What does a refinement cost?'],
+  ['faq-refunds', 'Can I get a refund?'],
+  ['faq-plan', 'How does a monthly plan work?'],
+  ['faq-limit', 'What does the monthly limit block?'],
+  ['faq-taxes', 'Are taxes included?'],
+  ['faq-receipts', 'Where are my receipts?'],
+];
+
+const known = [...credits.questions, ...refinement.questions, ...buying.questions];
+
+function answerTo(asks: string): string {
+  const found = known.find(({ title }) => title === asks);
+  if (!found) throw new Error(`No topic of the help pages answers: ${asks}`);
+  return found.html;
+}
+
 /** The rules as questions with answers that open. */
 export function Questions(): ReactNode {
   return (
@@ -39,72 +62,15 @@ export function Questions(): ReactNode {
         Questions
       </h2>
       <div className="divide-y divide-line border-y border-line">
-        <Question id="faq-credit" asks="What is a credit?">
-          Credits pay for runs. Each strategy has its own price, shown and fixed before you start.
-        </Question>
-        <Question id="faq-expiry" asks="Do credits expire?">
-          No. Credits never expire, even after a plan ends.
-        </Question>
-        <Question id="faq-failed-runs" asks="What happens when a run fails?">
-          Half its price is returned automatically, rounded in your favor, or all of it if no model
-          answered.{' '}
-          <Link to="/terms" hash="failed-runs" className="link">
-            Read the full rule
-          </Link>
-        </Question>
-        <Question id="faq-undecided" asks="Do I pay for a run that does not decide?">
-          A result that says “No majority” or “cannot be decided” is a result and is charged; the
-          included refinement is there to add the missing fact.
-        </Question>
-        <Question id="faq-refinements" asks="What does a refinement cost?">
-          {refinementPriceWords()}
-        </Question>
-        <Question id="faq-refunds" asks="Can I get a refund?">
-          Yes. You can refund a purchase's unused credits for {paymentLimits.refundDays} days, at
-          their share of the price. The{' '}
-          <Link to="/credits" className="link">
-            credits page
-          </Link>{' '}
-          shows the amount for each purchase and lets you ask for it. Refunding a plan's current
-          month ends the plan. Bonus credits were free, so they can't be refunded.
-        </Question>
-        <Question id="faq-plan" asks="How does a monthly plan work?">
-          It adds credits with each monthly payment and renews until you cancel. Cancel anytime on
-          the{' '}
-          <Link to="/credits/plan" className="link">
-            plan page
-          </Link>
-          , and it runs to the end of the month you've paid for. If you switch plans, the change
-          takes effect at renewal.
-        </Question>
-        <Question id="faq-limit" asks="What does the monthly limit block?">
-          Only runs paid with bonus credits. Runs paid with credits you bought are never blocked.
-          Plans raise the limit.
-        </Question>
-        <Question id="faq-taxes" asks="Are taxes included?">
-          Prices are in US dollars, without tax. If this site adds tax, the payment page shows it
-          and the total before you pay.
-        </Question>
-        <Question id="faq-receipts" asks="Where are my receipts?">
-          Every payment on the credits page links to its receipt. We also email you one if your
-          address is confirmed and this site has a mail server. Invoices of a plan are also behind
-          “Manage cards and invoices” on the plan page.
-        </Question>
+        {asked.map(([anchor, title]) => (
+          <Question key={anchor} id={anchor} asks={title} html={answerTo(title)} />
+        ))}
       </div>
     </section>
   );
 }
 
-function Question({
-  id,
-  asks,
-  children,
-}: {
-  /** Other pages link to it. */
-  id: string;
-  asks: string;
-  children: ReactNode;
-}): ReactNode {
+function Question({ id, asks, html }: { id: string; asks: string; html: string }): ReactNode {
   const isAsked = useLocation({ select: ({ hash }) => hash === id });
   return (
     <details id={id} open={isAsked} className="group scroll-my-24 py-1">
@@ -116,7 +82,7 @@ function Question({
           className="shrink-0 text-ink-3 group-open:rotate-180"
         />
       </summary>
-      <p className="pb-3 text-ink-2">{children}</p>
+      <div className="prose pb-3" dangerouslySetInnerHTML={{ __html: html }} />
     </details>
   );
 }

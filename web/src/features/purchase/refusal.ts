@@ -17,22 +17,22 @@ export function refusalOf(error: unknown): Refusal {
     case 'payments-unavailable':
       return {
         sentence:
-          'Buying is not available here at the moment. Your credits and runs are not affected; please come back later.',
+          "You can't buy credits right now. Your credits and runs aren't affected. Please try again later.",
         next: 'none',
       };
     case 'payment-provider':
       return {
-        sentence: 'The payment provider could not be reached. Please try again in a moment.',
+        sentence: "We couldn't reach the payment provider. Please try again in a moment.",
         next: 'again',
       };
     case 'plan-exists':
       return {
-        sentence: 'You already have a plan. What it becomes when it renews is chosen on its page.',
+        sentence: 'You already have a plan. You can change it on the plan page.',
         next: 'plan',
       };
     case 'unknown-package':
       return {
-        sentence: 'This package is no longer offered. The list has been read again.',
+        sentence: 'We no longer offer this package. The list is now up to date.',
         next: 'packages',
       };
     default:

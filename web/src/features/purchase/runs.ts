@@ -41,16 +41,16 @@ export function worthInWords(
 ): { main: string; rest: string | null } {
   const { runs, left, centsPerRun } = worthOf(item, perRun);
   if (runs === 0) {
-    const short = `${creditsInWords(perRun - left, locale)} short of a ${name} run`;
+    const short = `${creditsInWords(perRun - left, locale)} short of one ${name} run`;
     const paid = dearestPaid(item, others);
     return paid === null
       ? { main: short, rest: null }
-      : { main: `Pays ${runsOf(item, paid, locale)}`, rest: short };
+      : { main: `Pays for ${runsOf(item, paid, locale)}`, rest: short };
   }
   const each = price(centsPerRun, locale);
   return {
     main: `${credits(runs, locale)} ${runs === 1 ? 'run' : 'runs'}, ${each} per run`,
-    rest: left === 0 ? null : `and ${creditsInWords(left, locale)} left`,
+    rest: left === 0 ? null : `with ${creditsInWords(left, locale)} left over`,
   };
 }
 

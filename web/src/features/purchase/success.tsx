@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import type { Balance } from '#services/credits/contract.ts';
 import type { CheckoutState } from '#services/payments/contract.ts';
 import { ApiProblem } from '#web/api/api.ts';
-import { announce } from '#web/ui/feedback/announcer.tsx';
+import { keep, readKept } from '#web/consent/device.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
 import { credits } from '#services/platform/numbers.ts';
@@ -11,6 +11,7 @@ import { price } from '#web/ui/text/figures.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Tile, TileRow } from '#web/ui/tile.tsx';
+import { useCopy } from '#web/ui/feedback/use-copy.ts';
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { checkoutQuery } from './queries.ts';
 import {
@@ -144,7 +145,7 @@ function Outcome({
         <p className="max-w-prose">{sentence}</p>
         {stage === 'done' ? <p className="empty:hidden">{debtSentence(state, balance)}</p> : null}
         {isUnread && stage === 'pending' ? (
-          <p>The last check failed. We'll check again automatically.</p>
+          <p>We couldn't check just now. We'll keep trying.</p>
         ) : null}
       </Notice>
       <Card aria-labelledby="balance" className="space-y-4">
@@ -164,10 +165,10 @@ function Outcome({
       <div className="flex flex-wrap gap-3">
         {stage === 'over' ? (
           <LinkButton to="/credits/purchase" search={{ package: state.package_id }} tone="primary">
-            Choose again
+            Choose another package
           </LinkButton>
         ) : stage === 'done' && balance.debt_credits > 0 ? (
-          <LinkButton to="/credits/purchase">Settle the rest</LinkButton>
+          <LinkButton to="/credits/purchase">Settle what you owe</LinkButton>
         ) : (
           <LinkButton to="/optimization" tone={stage === 'done' ? 'primary' : 'secondary'}>
             Start Optimizing
@@ -198,7 +199,7 @@ function Details({ state }: { state: CheckoutState }): ReactNode {
         {state.receipt_url === null ? null : (
           <Detail term="Receipt">
             <a href={state.receipt_url} className="link" rel="noreferrer" target="_blank">
-              Open the receipt <span className="text-sm">(in a new tab)</span>
+              Open the receipt <span className="text-sm">(opens in a new tab)</span>
             </a>
           </Detail>
         )}
@@ -219,30 +220,19 @@ function Detail({ term, children }: { term: string; children: ReactNode }): Reac
   );
 }
 
+const notCopied = 'Your browser blocked copying. Select the text instead.';
+
 /** The reference of a payment, complete for pasting into a message. */
 function SessionId({ id }: { id: string }): ReactNode {
-  const [copied, setCopied] = useState<'no' | 'yes' | 'refused'>('no');
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(id);
-      setCopied('yes');
-      announce('Session ID copied');
-    } catch {
-      // Without the clipboard, the text can still be selected with one press.
-      setCopied('refused');
-      announce('The session ID could not be copied');
-    }
-  };
+  const { outcome, copy } = useCopy({ copied: 'Session ID copied', refused: notCopied });
   return (
     <span className="flex flex-wrap items-center gap-3">
       <span className="min-w-0 font-mono text-sm wrap-anywhere select-all">{id}</span>
-      <Button onClick={() => void copy()}>
-        {copied === 'yes' ? 'Copied' : 'Copy'}
+      <Button onClick={() => void copy(id)}>
+        {outcome === 'copied' ? 'Copied' : 'Copy'}
         <span className="sr-only"> the session ID</span>
       </Button>
-      {copied === 'refused' ? (
-        <span className="text-sm">Your browser did not allow it; mark the text instead.</span>
-      ) : null}
+      {outcome === 'refused' ? <span className="text-sm">{notCopied}</span> : null}
     </span>
   );
 }
@@ -284,13 +274,13 @@ function Failure({
         <p className="max-w-prose">{sentence}</p>
         {sessionId === null ? null : (
           <div className="pt-2 text-sm">
-            <p>Reference of the payment:</p>
+            <p>Payment reference:</p>
             <SessionId id={sessionId} />
           </div>
         )}
         {request === null ? null : (
           <p className="pt-2 text-sm text-ink-3">
-            Reference of this question: <span className="font-mono select-all">{request}</span>
+            Request reference: <span className="font-mono select-all">{request}</span>
           </p>
         )}
       </Notice>
@@ -306,9 +296,8 @@ const announcedKey = 'sevenfold.purchases-announced';
 
 /** True only on the first call for a checkout. */
 function isFirstAnnouncement(sessionId: string): boolean {
-  if (!navigator.cookieEnabled) return true;
-  const announced = (sessionStorage.getItem(announcedKey) ?? '').split(' ').filter(Boolean);
+  const announced = (readKept(announcedKey) ?? '').split(' ').filter(Boolean);
   if (announced.includes(sessionId)) return false;
-  sessionStorage.setItem(announcedKey, [...announced, sessionId].join(' '));
+  keep(announcedKey, [...announced, sessionId].join(' '));
   return true;
 }

@@ -9,15 +9,15 @@ import { credits, creditsInWords } from '#services/platform/numbers.ts';
 export const noSession = {
   title: 'No session ID provided',
   sentence:
-    'This link is incomplete: it does not name a checkout. If you have just paid, your credits arrive automatically, and the credits page shows them.',
+    "This link doesn't say which checkout to show. If you just paid, your credits will arrive on their own. Check the credits page.",
 } as const;
 
 /** Why a checkout could not be checked. */
 export function verificationFailure(error: unknown): string {
   if (error instanceof ApiProblem && error.status === 404) {
-    return 'No such checkout belongs to this account. If you have paid, the credits are on the account that you were signed in to then.';
+    return "This checkout isn't on this account. If you paid, the credits went to the account you were signed in to.";
   }
-  return `${problemSentence(error)} If you have paid, your credits arrive automatically; please do not pay again before you have checked your credits.`;
+  return `${problemSentence(error)} If you've paid, your credits will arrive on their own. Please check your credits before paying again.`;
 }
 
 export type Stage = 'done' | 'pending' | 'over';
@@ -48,36 +48,36 @@ export function wordsOf({
         title: `${creditsInWords(bought)} added`,
         sentence:
           kind === 'monthly'
-            ? `Your plan ${name} has begun.${hasMail ? ' We email you a receipt.' : ''}`
-            : `${name} is paid.${hasMail ? ' We email you a receipt.' : ''}`,
+            ? `Your ${name} plan has started.${hasMail ? " We're emailing you a receipt." : ''}`
+            : `You bought ${name}.${hasMail ? " We're emailing you a receipt." : ''}`,
       };
     case 'processing':
       return {
         stage: 'pending',
         heading: 'Almost there',
         title: 'Your bank is still confirming',
-        sentence: `Your payment for ${name} is on its way; this can take a moment, and with some ways to pay a few days. You can leave this page: the ${creditsInWords(bought)} are added automatically once it is confirmed${hasMail ? ', and we email you a receipt' : ''}.`,
+        sentence: `Your payment for ${name} is being confirmed. This usually takes a moment, or a few days with some payment methods. You can leave this page. We'll add your ${creditsInWords(bought)} once it's confirmed${hasMail ? ' and email you a receipt' : ''}.`,
       };
     case 'open':
       return {
         stage: 'pending',
         heading: 'Not paid yet',
         title: 'This checkout is still open',
-        sentence: `We have not heard of a payment for ${name}, so nothing is known to have been charged. This page checks again automatically. If you have paid, wait a moment and do not pay again.`,
+        sentence: `We haven't received a payment for ${name} yet. This page keeps checking. If you've paid, wait a moment and don't pay again.`,
       };
     case 'failed':
       return {
         stage: 'over',
         heading: 'Payment failed',
-        title: 'The payment did not go through',
-        sentence: `Your bank or card refused the payment for ${name}. Nothing was charged, and no credits were added.`,
+        title: "Your payment didn't go through",
+        sentence: `Your bank or card declined the payment for ${name}. You weren't charged, and no credits were added.`,
       };
     case 'expired':
       return {
         stage: 'over',
         heading: 'Checkout expired',
-        title: 'This checkout was not completed',
-        sentence: `The payment page for ${name} has closed without a payment. Nothing was charged.`,
+        title: "You didn't finish this checkout",
+        sentence: `Checkout for ${name} closed before you paid. You weren't charged.`,
       };
   }
 }
@@ -91,12 +91,12 @@ export function debtSentence(
     settled === 0
       ? ''
       : settled >= bought
-        ? 'All of them settled what your account owed.'
-        : `${creditsInWords(settled)} of them settled what your account owed; ${creditsInWords(bought - settled)} ${bought - settled === 1 ? 'was' : 'were'} left to use.`;
+        ? 'All of them went toward the credits you owed.'
+        : `${creditsInWords(settled)} of them went toward the credits you owed, leaving ${creditsInWords(bought - settled)} to use.`;
   const owed =
     debt === 0
       ? ''
-      : `Your account ${settled === 0 ? '' : 'still '}owes ${creditsInWords(debt)}, and no optimization can start before ${debt === 1 ? 'that is' : 'they are'} settled.`;
+      : `You ${settled === 0 ? '' : 'still '}owe ${creditsInWords(debt)}. Settle ${debt === 1 ? 'it' : 'them'} to start an optimization.`;
   return [went, owed].filter(Boolean).join(' ');
 }
 

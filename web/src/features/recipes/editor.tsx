@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { ChallengeType } from '#services/optimizations/contract/summary.ts';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { type Recipe, recipeLimits, RecipeRequest } from '#services/recipes/contract.ts';
+import { challengeTypeWords } from '#web/run/words.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
@@ -9,7 +10,7 @@ import { SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
 import { useForm } from '#web/ui/form/form.ts';
 import { creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
-import type { CategoryWords, StrategyPrices } from './words.ts';
+import type { StrategyPrices } from './words.ts';
 
 export type Beginning = Omit<RecipeRequest, 'strategy'> & { strategy: Recipe['strategy'] | null };
 
@@ -32,12 +33,10 @@ const lines = (data: FormData, name: string): string[] => text(data, name).split
 /** All fields of a recipe, with names in braces where the next question will differ. */
 export function RecipeEditor({
   initial,
-  words,
   prices,
   onSave,
 }: {
   initial: Beginning;
-  words: CategoryWords;
   prices: StrategyPrices;
   onSave: (recipe: RecipeRequest) => Promise<void>;
 }): ReactNode {
@@ -75,7 +74,7 @@ export function RecipeEditor({
         >
           {ChallengeType.options.map((type) => (
             <option key={type} value={type}>
-              {words[type]}
+              {challengeTypeWords[type]}
             </option>
           ))}
         </SelectField>
@@ -83,7 +82,7 @@ export function RecipeEditor({
           label="Summary"
           name="summary"
           rows={2}
-          hint={`Optional, at most ${recipeLimits.summary} characters: shown in the list.`}
+          hint={`Optional. Shown in the list. Up to ${recipeLimits.summary} characters.`}
           defaultValue={initial.summary}
           error={errorOf('summary')}
         />
@@ -92,21 +91,21 @@ export function RecipeEditor({
           name="challenge"
           required
           rows={6}
-          hint={`Put what differs each time in braces, such as {product}: up to ${recipeLimits.placeholders} gaps to fill in.`}
+          hint={`Put anything that changes in braces, like {product}. Up to ${recipeLimits.placeholders} blanks.`}
           defaultValue={initial.challenge}
           error={errorOf('challenge')}
         />
         <TextArea
           label="Objectives"
           name="objectives"
-          hint={`Optional, one in each line, at most ${optimizationLimits.rows}.`}
+          hint={`Optional. One per line, up to ${optimizationLimits.rows}.`}
           defaultValue={initial.objectives.join('\n')}
           error={errorOf('objectives')}
         />
         <TextArea
           label="Constraints"
           name="constraints"
-          hint={`Optional, one in each line, at most ${optimizationLimits.rows}.`}
+          hint={`Optional. One per line, up to ${optimizationLimits.rows}.`}
           defaultValue={initial.constraints.join('\n')}
           error={errorOf('constraints')}
         />
@@ -127,8 +126,8 @@ export function RecipeEditor({
         {form.failure === null ? null : (
           <Notice
             tone="bad"
-            title="The recipe was not saved"
-            announced={`The recipe was not saved. ${problemSentence(form.failure)}`}
+            title="We couldn't save the recipe"
+            announced={`We couldn't save the recipe. ${problemSentence(form.failure)}`}
           >
             {problemSentence(form.failure)}
           </Notice>

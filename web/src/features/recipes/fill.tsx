@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { figure } from '#services/platform/numbers.ts';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { filledChallenge, placeholdersOf, type Recipe } from '#services/recipes/contract.ts';
 import { Card } from '#web/ui/card.tsx';
@@ -55,8 +56,7 @@ export function Fill({ recipe, userId }: { recipe: Recipe; userId: string }): Re
 
 function noteOf(open: number, isTooLong: boolean): string {
   if (isTooLong)
-    return `The question may have at most ${optimizationLimits.challenge.toLocaleString()} characters. Shorten your details.`;
-  const rest =
-    open === 0 ? '' : open === 1 ? 'One gap is still open. ' : `${open} gaps are still open. `;
-  return `${rest}You can change everything in the form; nothing starts before you say so.`;
+    return `Your question is over ${figure(optimizationLimits.challenge)} characters. Shorten your details.`;
+  const rest = open === 0 ? '' : open === 1 ? 'One blank left. ' : `${open} blanks left. `;
+  return `${rest}You can edit everything in the form. Nothing starts until you say so.`;
 }

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { ChallengeType } from '#services/optimizations/contract/summary.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
+import { challengeTypeWords } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { SelectField, TextField } from '#web/ui/form/field.tsx';
 import type { RecipeFilter } from './queries.ts';
-import type { CategoryWords } from './words.ts';
 
 const tab =
   'inline-flex min-h-11 items-center border-b-2 border-transparent px-3 text-ink-2 hover:text-ink aria-[current=page]:border-accent aria-[current=page]:font-semibold aria-[current=page]:text-ink';
@@ -13,16 +13,14 @@ const tab =
 /** Owner, category and words of the list, all kept in the address. */
 export function Filters({
   filter,
-  words,
   onChange,
 }: {
   filter: RecipeFilter;
-  words: CategoryWords;
   onChange: (change: Partial<Pick<RecipeFilter, 'category' | 'search'>>) => void;
 }): ReactNode {
   return (
     <div className="space-y-4">
-      <nav aria-label="Whose recipes" className="flex gap-2 border-b border-line">
+      <nav aria-label="Recipe owner" className="flex gap-2 border-b border-line">
         {(['all', 'mine'] as const).map((each) => (
           <Link
             key={each}
@@ -67,7 +65,7 @@ export function Filters({
             <option value="">All categories</option>
             {ChallengeType.options.map((type) => (
               <option key={type} value={type}>
-                {words[type]}
+                {challengeTypeWords[type]}
               </option>
             ))}
           </SelectField>

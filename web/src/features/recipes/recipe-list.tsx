@@ -1,17 +1,16 @@
+import { challengeTypeWords } from '#web/run/words.ts';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Recipe } from '#services/recipes/contract.ts';
 import { creditsInWords } from '#services/platform/numbers.ts';
-import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
+import { type StrategyPrices, usesInWords } from './words.ts';
 
 /** Recipes as cards, each with the price of its suggested strategy. */
 export function RecipeList({
   recipes,
-  words,
   prices,
 }: {
   recipes: readonly Recipe[];
-  words: CategoryWords;
   prices: StrategyPrices;
 }): ReactNode {
   return (
@@ -21,7 +20,7 @@ export function RecipeList({
           key={recipe.id}
           className="flex min-w-0 flex-col gap-2 rounded-card border border-line bg-surface p-4 sm:p-6"
         >
-          <p className="text-sm text-ink-3">{words[recipe.category]}</p>
+          <p className="text-sm text-ink-3">{challengeTypeWords[recipe.category]}</p>
           <h2 className="text-xl break-words">
             <Link
               to="/recipes/$id"

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { type Recipe } from '#services/recipes/contract.ts';
+import { challengeTypeWords } from '#web/run/words.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
@@ -9,19 +10,17 @@ import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Fill } from './fill.tsx';
 import { createRecipe, deleteRecipe, recipeQuery, recipesKey } from './queries.ts';
 import { Price } from './recipe-list.tsx';
-import { type CategoryWords, type StrategyPrices, usesInWords } from './words.ts';
+import { type StrategyPrices, usesInWords } from './words.ts';
 
 /** One recipe: its question, its aims, and the link to the form. */
 export function RecipeDetails({
   recipe,
   userId,
-  words,
   prices,
   onDeleted,
 }: {
   recipe: Recipe;
   userId: string;
-  words: CategoryWords;
   prices: StrategyPrices;
   onDeleted: (recipe: Recipe) => void;
 }): ReactNode {
@@ -31,7 +30,7 @@ export function RecipeDetails({
         <h1 className="text-4xl break-words">{recipe.title}</h1>
         {recipe.summary === '' ? null : <p className="break-words text-ink-2">{recipe.summary}</p>}
         <p className="flex flex-wrap gap-x-3 text-sm text-ink-2">
-          <span>{words[recipe.category]}</span>
+          <span>{challengeTypeWords[recipe.category]}</span>
           <Price recipe={recipe} prices={prices} />
           <span>{usesInWords(recipe.times_used)}</span>
         </p>
@@ -110,8 +109,8 @@ function Actions({
       {failure === null ? null : (
         <Notice
           tone="bad"
-          title="The recipe was not deleted"
-          announced={`The recipe was not deleted. ${problemSentence(failure)}`}
+          title="We couldn't delete the recipe"
+          announced={`We couldn't delete the recipe. ${problemSentence(failure)}`}
         >
           {problemSentence(failure)}
         </Notice>
@@ -147,7 +146,7 @@ export function Deleted({
         key,
       );
       void client.invalidateQueries({ queryKey: recipesKey });
-      announce('The recipe is back');
+      announce('Recipe restored');
       onRestored(restored);
     } catch (error) {
       setFailure(error);
@@ -163,8 +162,8 @@ export function Deleted({
       {failure === null ? null : (
         <Notice
           tone="bad"
-          title="The recipe is not back"
-          announced={`The recipe is not back. ${problemSentence(failure)}`}
+          title="We couldn't restore the recipe"
+          announced={`We couldn't restore the recipe. ${problemSentence(failure)}`}
         >
           {problemSentence(failure)}
         </Notice>
@@ -176,7 +175,7 @@ export function Deleted({
           </Button>
         ) : null}
         <LinkButton to="/recipes" search={{ tab: 'mine' }}>
-          To my recipes
+          My recipes
         </LinkButton>
       </div>
     </div>

@@ -8,7 +8,7 @@ export const claimAnchor = (id: string): string => `claim-${id}`;
 export function Cites({ ids, view }: { ids: readonly string[]; view?: RunView }): ReactNode {
   if (ids.length === 0) return null;
   return (
-    <p className="mt-1 flex flex-wrap gap-x-3 text-sm text-ink-3">
+    <p className="mt-1 flex flex-wrap gap-x-3 text-sm text-ink-3 print:ms-2 print:inline">
       <span className="sr-only">Claims: </span>
       {ids.map((id) => (
         <span key={id} className="inline-flex flex-wrap items-center gap-x-1">

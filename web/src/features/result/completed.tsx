@@ -27,7 +27,7 @@ import { doubtsOf } from './doubts.tsx';
 import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
 import { Options } from './options.tsx';
-import { WhatChanged, WouldChange } from './refined.tsx';
+import { NewerAnswer, WhatChanged, WouldChange } from './refined.tsx';
 import { Reached } from '#web/features/result/behind/reached.tsx';
 
 /** The page of a finished run. */
@@ -47,6 +47,7 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
     <WithContents
       top={
         <>
+          <NewerAnswer run={run} />
           <Degraded run={run} />
           <WhatChanged run={run} />
           <Outcome

@@ -3,9 +3,7 @@ import type { ReactNode } from 'react';
 import type { BiasAnalysis, RunResult } from '#services/optimizations/contract/result.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import {
-  computedSentences,
   headingWords,
-  indicatorsTitle,
   isAdvice,
   missingTitle,
   outcomeSentences,
@@ -21,8 +19,10 @@ import {
 } from '#services/optimizations/reading/words/doubts.ts';
 import { comparisonsTitle } from '#services/optimizations/reading/words/order.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
-import { comparisonsAnchor, Order } from '#web/features/result/behind/order.tsx';
-import { Indicators } from '#web/run/indicators.tsx';
+import { Computed, computedTitle } from '#web/features/result/behind/computed.tsx';
+import { comparisonsAnchor } from '#web/features/result/behind/order.tsx';
+import { classNames } from '#web/ui/class-names.ts';
+import { datedHeading, isOutdated } from '#services/optimizations/reading/words/refinement.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
 import { Tools } from './tools.tsx';
@@ -41,13 +41,14 @@ export function Outcome({
   onMissing: ((fact: string) => void) | null;
 }): ReactNode {
   const { bias } = run.evolution;
+  const isOld = isOutdated(run);
   return (
-    <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem]">
+    <div className="grid grid-cols-1 gap-8 lg:grid-cols-[minmax(0,1fr)_16rem] print:grid-cols-[minmax(0,1fr)_11rem]">
       <section aria-labelledby="outcome" className="space-y-3">
-        <h2 id="outcome" className={isAdvice(result) ? 'text-xl text-ink-2' : 'text-3xl'}>
-          {headingWords(result)}
+        <h2 id="outcome" className={isAdvice(result) || isOld ? 'text-xl text-ink-2' : 'text-3xl'}>
+          {datedHeading(run, headingWords(result))}
         </h2>
-        {isAdvice(result) ? <Sentence text={result.decision} /> : null}
+        {isAdvice(result) ? <Sentence text={result.decision} isOld={isOld} /> : null}
         {outcomeSentences(run, result).map((sentence) => (
           <p key={sentence} className="max-w-prose text-ink-2">
             {sentence}
@@ -58,15 +59,20 @@ export function Outcome({
           <p className="max-w-prose text-lg font-medium">{result.decision}</p>
         ) : null}
         <Objection run={run} result={result} />
-        <Tools run={run} onRefine={onRefine} />
       </section>
       {bias === null ? null : <Agreement bias={bias} view={run.council} />}
+      <Tools run={run} onRefine={onRefine} />
     </div>
   );
 }
 
-function Sentence({ text }: { text: string }): ReactNode {
-  return <p className="max-w-prose font-serif text-3xl">{text}</p>;
+/** What a newer answer has changed is no longer the largest text of the page. */
+function Sentence({ text, isOld = false }: { text: string; isOld?: boolean }): ReactNode {
+  return (
+    <p className={classNames('max-w-prose font-serif', isOld ? 'text-xl text-ink-2' : 'text-3xl')}>
+      {text}
+    </p>
+  );
 }
 
 /** The option to take where none is recommended, named as what it is. */
@@ -135,20 +141,15 @@ function Agreement({ bias, view }: { bias: BiasAnalysis; view: RunView }): React
       </h2>
       <Ring score={score} {...(score === null && note !== null ? { note } : {})} />
       <p className="text-center text-sm text-ink-2">{winnerWords(view)}</p>
-      <details className="text-sm text-ink-2">
-        <summary className="min-h-6 cursor-pointer text-center">How this is computed</summary>
+      <details className="text-sm text-ink-2 print:hidden">
+        <summary className="min-h-6 cursor-pointer text-center">{computedTitle}</summary>
         <div className="space-y-2 pt-2">
-          {computedSentences(bias).map((sentence) => (
-            <p key={sentence}>{sentence}</p>
-          ))}
-          <Order view={view} />
+          <Computed bias={bias} view={view} />
           <p>
             <a href={`#${comparisonsAnchor}`} className="link">
               {comparisonsTitle}
             </a>
           </p>
-          <h3 className="font-medium text-ink">{indicatorsTitle}</h3>
-          <Indicators indicators={bias.indicators} />
           <p>
             <Link to="/method" className="link">
               Every figure, and how to redo it

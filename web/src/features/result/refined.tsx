@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -11,12 +11,59 @@ import {
   claimsNote,
   differentWords,
   givenFacts,
+  newerTitle,
   refinementTitle,
 } from '#services/optimizations/reading/words/refinement.ts';
+import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
 import { changingClaims } from '#services/optimizations/reading/words/doubts.ts';
-import { Button } from '#web/ui/form/button.tsx';
+import { classNames } from '#web/ui/class-names.ts';
+import { Button, LinkButton } from '#web/ui/form/button.tsx';
+import { useSeeAll } from '#web/ui/see-all.tsx';
+import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Cites } from './cites.tsx';
 import { Section } from './section.tsx';
+
+/** Above a result that a refinement has replaced: what holds now. */
+export function NewerAnswer({ run: { newer } }: { run: Optimization }): ReactNode {
+  if (newer === null) return null;
+  const { id, number, outcome, decision, changed, same_option: isSame, ended_at: at } = newer;
+  return (
+    <section
+      aria-labelledby="newer"
+      className={classNames(
+        'space-y-3 rounded-card border-2 p-4 sm:p-6',
+        isSame ? 'border-line-strong bg-surface' : 'border-accent bg-accent-soft',
+      )}
+    >
+      <h2 id="newer" className="text-xl">
+        {newerTitle(newer)}
+      </h2>
+      <p className="text-ink-2">
+        {outcome}
+        {at === null ? null : (
+          <>
+            {' · '}
+            <RelativeTime at={at} />
+          </>
+        )}
+      </p>
+      <p className="max-w-prose font-serif text-3xl">{decision}</p>
+      {changed === null ? null : (
+        <p className="max-w-prose">
+          <span className="font-semibold">{changedTitle}:</span> {changed}
+        </p>
+      )}
+      <LinkButton
+        tone={isSame ? 'secondary' : 'primary'}
+        to="/optimizations/$id"
+        params={{ id }}
+        className="print:hidden"
+      >
+        Read {refinementTitle(number)}
+      </LinkButton>
+    </section>
+  );
+}
 
 /** What a refinement changed, who changed their vote, and what was given; nothing for any other run. */
 export function WhatChanged({ run }: { run: Optimization }): ReactNode {
@@ -28,6 +75,7 @@ export function WhatChanged({ run }: { run: Optimization }): ReactNode {
       {changed === null ? null : <p className="max-w-prose text-lg">{changed}</p>}
       <Facts facts={changedVotes(council)} />
       <ChangedClaims view={council} />
+      <TakenUp view={council} />
       <Facts facts={givenFacts(council, refines)} />
     </Section>
   );
@@ -66,6 +114,26 @@ function ChangedClaims({ view }: { view: RunView }): ReactNode {
   );
 }
 
+/** The reasons of the second vote that answer to what was given. */
+function TakenUp({ view }: { view: RunView }): ReactNode {
+  const words = view.scores === null ? null : takenUpWords(view);
+  const reasons = takenUp(view);
+  if (words === null) return null;
+  if (reasons.length === 0) return <p className="text-ink-2">{words}</p>;
+  return (
+    <details className="max-w-prose">
+      <summary className="min-h-11 cursor-pointer py-2.5 text-ink-2">{words}</summary>
+      <ul className="space-y-3 pb-2">
+        {reasons.map(({ seat, about, label, text }) => (
+          <li key={`${seat} ${about}`} className="break-words">
+            <span className="text-ink-2">{label}:</span> {text}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 /** Claims shown at first. */
 const shownAtOnce = 5;
 
@@ -78,16 +146,19 @@ export function WouldChange({
   /** Null while the result cannot be refined. */
   onDifferent: ((claimId: string) => void) | null;
 }): ReactNode {
-  const [all, setAll] = useState(false);
   const claims = changingClaims(council);
+  const { classOf, button } = useSeeAll(claims.length, shownAtOnce);
   return (
     <>
       <ClaimsNote view={council} />
       <ul className="divide-y divide-line border-y border-line">
-        {(all ? claims : claims.slice(0, shownAtOnce)).map((claim) => (
+        {claims.map((claim, index) => (
           <li
             key={claim.id}
-            className="flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6"
+            className={classNames(
+              'flex flex-col gap-3 py-4 sm:flex-row sm:items-center sm:justify-between sm:gap-6',
+              classOf(index),
+            )}
           >
             <div className="max-w-prose min-w-0">
               <p className="break-words">{claimText(council, claim.id)}</p>
@@ -103,11 +174,7 @@ export function WouldChange({
           </li>
         ))}
       </ul>
-      {claims.length > shownAtOnce && !all ? (
-        <Button tone="quiet" className="-ms-4 print:hidden" onClick={() => setAll(true)}>
-          See all ({claims.length})
-        </Button>
-      ) : null}
+      {button}
     </>
   );
 }

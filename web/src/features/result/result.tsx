@@ -1,18 +1,24 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
+import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
 import { reloadRun, useRun, useRunPart } from '#web/live/live.ts';
 import { Question } from '#web/run/question.tsx';
 import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { RefinementNote } from '#web/run/refinement/note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
-import { strategyName } from '#web/run/words.ts';
+import { runStatusTones, strategyName } from '#web/run/words.ts';
+import { announce } from '#web/ui/feedback/announcer.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { productName, windowTitle } from '#web/app/product.ts';
+import { day } from '#web/ui/text/day.ts';
+import { usePrintedWhole } from '#web/ui/use-printed-whole.ts';
+import { useWindowTitle } from '#web/ui/use-window-title.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
-import { Status, type StatusTone } from '#web/ui/feedback/status.tsx';
+import { Status } from '#web/ui/feedback/status.tsx';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
 /** Only a run that has ended needs the code that draws these. */
@@ -54,7 +60,7 @@ export function Result({
         <ErrorState
           title="Failed to load optimization data"
           detail={phase.message}
-          safe="Nothing is lost. This page tries again automatically."
+          safe="Nothing is lost. This page will try again on its own."
           onRetry={() => void reloadRun(runId)}
         />
       </div>
@@ -69,8 +75,18 @@ export function Result({
 
 function Run({ runId, renderActions }: { runId: string; renderActions: Actions }): ReactNode {
   const status = useRunPart(runId, (state) => statusOf(state.view));
+  const title = useRunPart(runId, (state) => state.view.title ?? erased);
+  // A browser names the file it prints to after the title.
+  useWindowTitle(windowTitle(title));
+  usePrintedWhole();
+  const announced = useRef(status);
+  useEffect(() => {
+    if (announced.current === status) return;
+    announced.current = status;
+    announce(runStatusWords[status]);
+  }, [status]);
   return (
-    <article className="mx-auto max-w-page space-y-8 px-4 pt-8 sm:px-6">
+    <article className="mx-auto max-w-page space-y-8 px-4 pt-8 sm:px-6 print:p-0">
       <Head runId={runId} renderActions={renderActions} />
       <Situation runId={runId} status={status} />
     </article>
@@ -121,26 +137,25 @@ function Arrived({ runId }: { runId: string }): ReactNode {
   );
 }
 
-const tones: Readonly<Record<ReturnType<typeof statusOf>, StatusTone>> = {
-  pending: 'neutral',
-  processing: 'active',
-  completed: 'ok',
-  failed: 'bad',
-  cancelled: 'neutral',
-};
-
 function Head({ runId, renderActions }: { runId: string; renderActions: Actions }): ReactNode {
   const view = useRunPart(runId, (state) => state.view, sameHead);
   const status = statusOf(view);
   return (
     <header className="space-y-3">
+      <p className="hidden text-sm print:block">
+        {productName} · {day(view.createdAt)} · {runId}
+      </p>
       <Question view={view} />
       <p className="flex flex-wrap items-center gap-x-2 text-ink-2">
-        <Status tone={tones[status]}>{status.charAt(0).toUpperCase() + status.slice(1)}</Status>
+        <Status tone={runStatusTones[status]}>{runStatusWords[status]}</Status>
         <span aria-hidden="true">·</span>
         <span>{strategyName(view.strategy)} strategy</span>
-        <span aria-hidden="true">·</span>
-        <RelativeTime at={view.createdAt} />
+        <span aria-hidden="true" className="print:hidden">
+          ·
+        </span>
+        <span className="print:hidden">
+          <RelativeTime at={view.createdAt} />
+        </span>
       </p>
       <RefinementNote view={view} />
       <SimulatedMark seats={view.seats} standIn={view.standIn} />

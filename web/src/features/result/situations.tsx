@@ -4,8 +4,10 @@ import { type ReactNode, useRef, useState } from 'react';
 import { Optimization } from '#services/optimizations/contract/run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { ApiProblem, write } from '#web/api/api.ts';
+import { isRefusal } from '#web/api/refused.ts';
 import { reloadRun, sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
+import { problemButtons } from '#web/api/problem-buttons.tsx';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { moneyWords } from '#services/optimizations/reading/words/money.ts';
 import { RefineAgain } from '#web/run/refinement/note.tsx';
@@ -40,52 +42,39 @@ function runningOf({ view }: RunState) {
   return { progress: run.progress, details: run.evolution.step_details };
 }
 
-/** A run that was never started: nothing is charged until it is. */
+/** A run that was never started: nothing is charged until it is. Its actions above delete it. */
 export function Pending({ runId }: { runId: string }): ReactNode {
   const price = useRunPart(runId, (state) => state.view.price);
-  const [sending, setSending] = useState<'process' | 'cancel' | null>(null);
+  const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
-  const keys = useRef({ process: crypto.randomUUID(), cancel: crypto.randomUUID() });
+  const key = useRef(crypto.randomUUID());
 
-  const send = async (command: 'process' | 'cancel'): Promise<void> => {
-    setSending(command);
+  const start = async (): Promise<void> => {
+    setSending(true);
     setFailure(null);
     try {
-      const path = `/optimizations/${encodeURIComponent(runId)}/${command}` as const;
-      await write('POST', path, {}, Optimization, { key: keys.current[command] });
+      const path = `/optimizations/${encodeURIComponent(runId)}/process` as const;
+      await write('POST', path, {}, Optimization, { key: key.current });
       await reloadRun(runId);
     } catch (error) {
       setFailure(error);
-      keys.current[command] = crypto.randomUUID();
+      // A start whose end is unknown is repeated under the same key.
+      if (isRefusal(error)) key.current = crypto.randomUUID();
     } finally {
-      setSending(null);
+      setSending(false);
     }
   };
 
   return (
     <Card className="space-y-4">
       <p>
-        This run hasn't started. Nothing was charged
-        {price === 0 ? ', and it is included.' : `; it costs ${creditsInWords(price)}.`}
+        This run hasn't started, so you haven't been charged.{' '}
+        {price === 0 ? 'It is included.' : `It costs ${creditsInWords(price)}.`}
       </p>
       {failure === null ? null : <StartFailure error={failure} />}
-      <div className="flex flex-wrap gap-3">
-        <Button
-          tone="primary"
-          busy={sending === 'process'}
-          disabled={sending !== null}
-          onClick={() => void send('process')}
-        >
-          {sending === 'process' ? 'Initializing AI Models...' : 'Start'}
-        </Button>
-        <Button
-          busy={sending === 'cancel'}
-          disabled={sending !== null}
-          onClick={() => void send('cancel')}
-        >
-          Cancel
-        </Button>
-      </div>
+      <Button tone="primary" busy={isSending} disabled={isSending} onClick={() => void start()}>
+        {isSending ? 'Initializing AI Models...' : 'Start'}
+      </Button>
     </Card>
   );
 }
@@ -94,6 +83,10 @@ function StartFailure({ error }: { error: unknown }): ReactNode {
   const isShort = error instanceof ApiProblem && error.status === 402;
   const isOwing = isShort && error.code === 'debt';
   const isDearer = error instanceof ApiProblem && error.code === 'price-changed';
+  const sentence = problemSentence(error);
+  const safe = isRefusal(error)
+    ? "You weren't charged."
+    : "We don't know if it started. It's safe to try again: a run starts only once.";
   return (
     <Notice
       tone={isShort ? 'warn' : 'bad'}
@@ -104,17 +97,17 @@ function StartFailure({ error }: { error: unknown }): ReactNode {
             ? 'Insufficient Credits'
             : 'Failed to start optimization. Please try again.'
       }
-      announced={problemSentence(error)}
+      announced={`${sentence} ${safe}`}
       actions={
-        isShort ? (
-          <LinkButton to="/credits">View Credit Balance</LinkButton>
-        ) : isDearer ? (
+        isDearer ? (
           <LinkButton to="/optimization">New Optimization</LinkButton>
-        ) : undefined
+        ) : (
+          problemButtons(error)
+        )
       }
     >
-      <p>{problemSentence(error)}</p>
-      <p>Nothing was charged.</p>
+      <p>{sentence}</p>
+      <p>{safe}</p>
     </Notice>
   );
 }
@@ -124,7 +117,7 @@ export function Failed({ runId }: { runId: string }): ReactNode {
   return (
     <Notice
       tone="bad"
-      title="The run failed"
+      title="This run failed"
       actions={<Again runId={runId} refined={end.refined} label="Retry" />}
     >
       {end.because === null ? null : <p>{end.because}</p>}
@@ -143,10 +136,9 @@ export function Cancelled({ runId }: { runId: string }): ReactNode {
   const end = useRunPart(runId, endOf, sameFields);
   return (
     <Notice
-      title="The run was cancelled"
+      title={end.because?.replace(/\.$/, '') ?? 'This run was canceled'}
       actions={<Again runId={runId} refined={end.refined} label="Duplicate" />}
     >
-      {end.because === null ? null : <p>{end.because}</p>}
       <p>{end.money}</p>
     </Notice>
   );

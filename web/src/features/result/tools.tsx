@@ -1,14 +1,16 @@
 import { BookmarkPlus, Copy, CopyPlus, FileDown, Printer, RefreshCw } from 'lucide-react';
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useId } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
-import { announce } from '#web/ui/feedback/announcer.tsx';
+import { FileButton } from '#web/api/file-button.tsx';
+import { readFile } from '#web/api/files.ts';
+import { useCopy } from '#web/ui/feedback/use-copy.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
-import { saveText } from '#web/ui/save-file.ts';
+import { saveFile, saveText } from '#web/ui/save-file.ts';
 
 export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => void }): ReactNode {
   return (
-    <div className="flex flex-wrap gap-2 pt-4 print:hidden">
+    <div className="col-span-full flex flex-wrap gap-2 print:hidden">
       <Refine run={run} onRefine={onRefine} />
       <Files run={run} />
       <LinkButton to="/optimization" search={{ from: run.id }}>
@@ -25,23 +27,12 @@ export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => vo
 
 /** The run to take along. */
 export function Files({ run }: { run: Optimization }): ReactNode {
-  const [copied, setCopied] = useState<'yes' | 'no' | null>(null);
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(runMarkdown(run));
-      setCopied('yes');
-      announce('Copied as Markdown');
-    } catch {
-      // The browser refused, usually because the page is not on a secure address.
-      setCopied('no');
-      announce('The browser did not allow copying', 'assertive');
-    }
-  };
+  const { outcome, copy } = useCopy({ copied: 'Copied as Markdown', refused: notCopied });
   return (
     <>
-      <Button onClick={() => void copy()}>
+      <Button onClick={() => void copy(runMarkdown(run))}>
         <Copy size={16} aria-hidden="true" />
-        {copied === 'yes' ? 'Copied' : 'Copy as Markdown'}
+        {outcome === 'copied' ? 'Copied' : 'Copy as Markdown'}
       </Button>
       <Button onClick={() => saveText(`${run.id}.md`, runMarkdown(run), 'text/markdown')}>
         <FileDown size={16} aria-hidden="true" />
@@ -53,17 +44,24 @@ export function Files({ run }: { run: Optimization }): ReactNode {
         <FileDown size={16} aria-hidden="true" />
         JSON
       </Button>
-      <Button onClick={printAll}>
+      {run.council.ledger === null ? null : (
+        <FileButton save={async () => saveClaims(run.id)}>Claims as CSV</FileButton>
+      )}
+      <Button onClick={() => print()}>
         <Printer size={16} aria-hidden="true" />
-        Print
+        Print or save as PDF
       </Button>
-      {copied === 'no' ? (
-        <p className="self-center text-sm text-bad">
-          The browser did not allow copying. Download the Markdown instead.
-        </p>
-      ) : null}
+      {outcome === 'refused' ? <p className="w-full text-sm text-bad">{notCopied}</p> : null}
     </>
   );
+}
+
+const notCopied = 'Your browser blocked copying. Download the Markdown instead.';
+
+async function saveClaims(id: string): Promise<null> {
+  const path = `/optimizations/${encodeURIComponent(id)}/claims` as const;
+  saveFile(`${id}-claims.csv`, await readFile(path, 'text/csv', { query: { format: 'csv' } }));
+  return null;
 }
 
 /** Why a result can't be refined stands beside the button that it disables. */
@@ -93,11 +91,4 @@ function Refine({
       </Button>
     </>
   );
-}
-
-/** Details cannot be opened on paper: every answer is printed in full. */
-function printAll(): void {
-  for (const answer of document.querySelectorAll<HTMLDetailsElement>('main details'))
-    answer.open = true;
-  print();
 }

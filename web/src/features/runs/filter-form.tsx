@@ -5,11 +5,11 @@ import {
   runSorts,
 } from '#services/optimizations/contract/requests.ts';
 import { RunStatus, StrategyId } from '#services/optimizations/contract/summary.ts';
+import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
 import { strategyName } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { SelectField, TextField } from '#web/ui/form/field.tsx';
 import type { RunFilter } from './run-filter.ts';
-import { runStatusWords } from './words.ts';
 
 const sortWords: Readonly<Record<RunSort, string>> = {
   newest: 'Newest first',

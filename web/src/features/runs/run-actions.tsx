@@ -51,7 +51,7 @@ export function RunActions({
         </>
       ) : null}
       {run.isRefinement ? (
-        <p className="px-2 text-sm text-ink-2">Deleted with the run that it refines.</p>
+        <p className="px-2 text-sm text-ink-2">To delete it, delete the run it refines.</p>
       ) : (
         <Delete run={run} onDelete={onDelete} />
       )}
@@ -77,7 +77,7 @@ function Delete({
   if (status === 'processing')
     return (
       <p className="px-2 text-sm text-ink-2">
-        It is still running, so it cannot be deleted. Cancel it first.
+        This run is still going. Cancel it before you delete it.
       </p>
     );
   const remove = async ({ detail }: MouseEvent): Promise<void> => {
@@ -89,7 +89,7 @@ function Delete({
       // A key press is a click without a count.
       await onDelete(detail === 0);
     } catch (error) {
-      const sentence = `It was not deleted. ${problemSentence(error)}`;
+      const sentence = `We couldn't delete it. ${problemSentence(error)}`;
       setFailure(sentence);
       announce(sentence, 'assertive');
     } finally {
@@ -137,7 +137,7 @@ function Delete({
       >
         <p>
           {refinements === 1 ? 'Its refinement is' : `Its ${refinements} refinements are`} deleted
-          with it. You can undo this right after.
+          too. You can undo this right after.
         </p>
       </Dialog>
     </>
@@ -191,7 +191,8 @@ function RenameForm({
       await onRenamed();
     },
   });
-  const failure = form.failure === null ? null : `Not saved. ${problemSentence(form.failure)}`;
+  const failure =
+    form.failure === null ? null : `We couldn't save that. ${problemSentence(form.failure)}`;
   return (
     <form {...form.props} className="space-y-4">
       <TextField

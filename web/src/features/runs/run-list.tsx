@@ -1,20 +1,15 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
+import { runCredits } from '#services/optimizations/reading/words/money.ts';
+import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
 import { rowId } from '#web/run/undo.ts';
-import { strategyName } from '#web/run/words.ts';
+import { runStatusTones, strategyName } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { addressOf, type RunFilter } from './run-filter.ts';
-import {
-  agreementWords,
-  refinementsWords,
-  runCredits,
-  runningId,
-  runStatusTones,
-  runStatusWords,
-} from './words.ts';
+import { agreementWords, newestWords, refinementsWords, runningId } from './words.ts';
 
 /** Runs, one row each, with a link to the chamber while running, then to the result. */
 export function RunList({
@@ -37,6 +32,7 @@ export function RunList({
 function RunRow({ run, actions }: { run: ListedRun; actions: ReactNode }): ReactNode {
   const facts = [
     run.outcome,
+    newestWords(run),
     agreementWords(run.agreement_score),
     strategyName(run.strategy),
     runCredits(run),

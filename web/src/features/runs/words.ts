@@ -1,38 +1,6 @@
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
-import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
-import { creditsInWords } from '#services/platform/numbers.ts';
+import { counted } from '#services/platform/numbers.ts';
 import { agreementBand } from '#web/ui/ring.tsx';
-import type { StatusTone } from '#web/ui/feedback/status.tsx';
-
-/** The outcome of a run, as lists say it. */
-export const runStatusWords: Readonly<Record<RunStatus, string>> = {
-  pending: 'Pending',
-  processing: 'Processing',
-  completed: 'Completed',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
-};
-
-export const runStatusTones: Readonly<Record<RunStatus, StatusTone>> = {
-  pending: 'neutral',
-  processing: 'active',
-  completed: 'ok',
-  failed: 'warn',
-  cancelled: 'neutral',
-};
-
-/** The price of a run, its hold, or its cost and what was returned. */
-export function runCredits({ status, credits }: Pick<OptimizationSummary, 'status' | 'credits'>) {
-  if (credits.price === 0) return 'included';
-  const price = creditsInWords(credits.price);
-  if (status === 'pending') return `${price} when started`;
-  if (status === 'processing') return `${price} reserved`;
-  const returned = credits.refunded ?? 0;
-  if (credits.charged === null || credits.charged + returned === 0) return 'nothing charged';
-  return returned > 0
-    ? `${credits.charged} of ${price}, ${returned} returned`
-    : creditsInWords(credits.charged);
-}
 
 /** The run to watch: the listed one, or its refinement in progress; null when neither runs. */
 export function runningId({
@@ -43,10 +11,18 @@ export function runningId({
   return status === 'processing' ? id : refinement;
 }
 
+/** "Refined since: No majority"; an outcome in the same words is not repeated. Null without a completed refinement. */
+export function newestWords({
+  outcome,
+  newest_outcome: newest,
+}: Pick<ListedRun, 'outcome' | 'newest_outcome'>) {
+  if (newest === null) return null;
+  return newest === outcome ? 'Refined since' : `Refined since: ${newest}`;
+}
+
 /** "2 refinements"; null without any. */
 export function refinementsWords(count: number): string | null {
-  if (count === 0) return null;
-  return count === 1 ? '1 refinement' : `${count} refinements`;
+  return count === 0 ? null : counted(count, 'refinement');
 }
 
 /** "Agreement 82, strong"; null without a score. */

@@ -1,101 +1,110 @@
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { contactEmail, productName } from '#web/app/product.ts';
+import { Link, type LinkProps } from '@tanstack/react-router';
+import { type ReactNode, useSyncExternalStore } from 'react';
+import { contactEmail, productName, socialLinks } from '#web/app/product.ts';
+import { openSettings } from '#web/consent/banner.ts';
 import { ThemeSwitch } from './theme-switch.tsx';
 
 const entry = 'inline-flex min-h-11 items-center text-ink-2 hover:text-ink hover:underline';
 
-/** Only pages that exist. `signedIn` replaces the sign-in links. */
-export function Footer({ signedIn }: { signedIn: boolean }): ReactNode {
+type Entry = readonly [
+  name: string,
+  to: NonNullable<LinkProps['to']> | '/api-docs',
+  place?: Partial<LinkProps>,
+];
+
+const columns: readonly (readonly [title: string, entries: readonly Entry[]])[] = [
+  [
+    'Product',
+    [
+      ['Features', '/', { hash: 'features' }],
+      ['Pricing', '/', { hash: 'pricing' }],
+      ['How we score agreement', '/method'],
+      ['Opportunity Patterns', '/recipes'],
+      ['API', '/api-docs'],
+    ],
+  ],
+  [
+    'Company',
+    [
+      ['About', '/about'],
+      ...(import.meta.env.HAS_POSTS ? [['Blog', '/blog'] as const] : []),
+      ...(import.meta.env.HAS_POSITIONS ? [['Careers', '/careers'] as const] : []),
+      ['Terms of Service', '/terms'],
+      ['Privacy Policy', '/privacy'],
+      ['Cookies', '/cookies'],
+    ],
+  ],
+  [
+    'Support',
+    [
+      ['Help', '/help'],
+      ['Support', '/contact', { search: { topic: 'support' } }],
+      ['Contact', '/contact'],
+      ['Security', '/security'],
+    ],
+  ],
+];
+
+export function Footer(): ReactNode {
+  const year = useYear();
   return (
     <footer className="mt-24 border-t border-line print:hidden">
       <div className="mx-auto grid grid-cols-1 max-w-page gap-x-6 gap-y-8 px-4 py-10 sm:grid-cols-2 sm:px-6 lg:grid-cols-4">
         <div className="space-y-2 lg:pe-8">
           <p className="font-semibold">{productName}</p>
           <p className="text-ink-2">
-            One business question, seven or more AI models, and a recommendation that shows who
-            agreed, who did not, and what it cost.
+            One business question, seven or more AI models, and one recommendation that shows who
+            agreed, who didn't, and what it cost.
           </p>
-        </div>
-        <FooterColumn title="Product">
-          <li>
-            <Link to="/" hash="features" className={entry}>
-              Features
-            </Link>
-          </li>
-          <li>
-            <Link to="/" hash="pricing" className={entry}>
-              Pricing
-            </Link>
-          </li>
-          <li>
-            <Link to="/method" className={entry}>
-              How agreement is computed
-            </Link>
-          </li>
-          <li>
-            <Link to="/recipes" className={entry}>
-              Opportunity Patterns
-            </Link>
-          </li>
-          <li>
-            <a href="/api-docs" className={entry}>
-              API
-            </a>
-          </li>
-        </FooterColumn>
-        <FooterColumn title="Account">
-          {signedIn ? (
-            <>
-              <li>
-                <Link to="/dashboard" className={entry}>
-                  Dashboard
-                </Link>
-              </li>
-              <li>
-                <Link to="/credits" className={entry}>
-                  Credits
-                </Link>
-              </li>
-            </>
-          ) : (
-            <>
-              <li>
-                <Link to="/login" className={entry}>
-                  Login
-                </Link>
-              </li>
-              <li>
-                <Link to="/signup" className={entry}>
-                  Sign up
-                </Link>
-              </li>
-            </>
-          )}
-        </FooterColumn>
-        <FooterColumn title="Legal">
-          <li>
-            <Link to="/terms" className={entry}>
-              Terms of Service
-            </Link>
-          </li>
-          <li>
-            <Link to="/privacy" className={entry}>
-              Privacy Policy
-            </Link>
-          </li>
           {contactEmail ? (
-            <li>
-              <a href={`mailto:${contactEmail}`} className={entry}>
-                {contactEmail}
-              </a>
-            </li>
+            <a href={`mailto:${contactEmail}`} className={entry}>
+              {contactEmail}
+            </a>
           ) : null}
-        </FooterColumn>
+          {socialLinks ? (
+            <ul aria-label="Elsewhere" className="flex flex-wrap gap-x-4">
+              {socialLinks.map((url) => (
+                <li key={url}>
+                  <a href={url} rel="me noopener" className={entry}>
+                    {new URL(url).host.replace(/^www\./, '')}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          ) : null}
+        </div>
+        {columns.map(([title, entries]) => (
+          <div key={title}>
+            <p className="text-sm font-semibold text-ink-3">{title}</p>
+            <ul>
+              {entries.map(([name, to, place]) => (
+                <li key={name}>
+                  {to === '/api-docs' ? (
+                    // Another application than this one.
+                    <a href={to} className={entry}>
+                      {name}
+                    </a>
+                  ) : (
+                    <Link to={to} {...place} className={entry}>
+                      {name}
+                    </Link>
+                  )}
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
       </div>
       <div className="border-t border-line">
         <div className="mx-auto flex max-w-page flex-wrap items-center justify-between gap-4 px-4 py-4 sm:px-6">
-          <p className="text-sm text-ink-3">© 2026 {productName}</p>
+          <div className="flex flex-wrap items-center gap-x-6">
+            <p className="text-sm text-ink-3">
+              © {year} {productName}
+            </p>
+            <button type="button" onClick={openSettings} className={entry}>
+              Cookie Settings
+            </button>
+          </div>
           <ThemeSwitch />
         </div>
       </div>
@@ -103,11 +112,11 @@ export function Footer({ signedIn }: { signedIn: boolean }): ReactNode {
   );
 }
 
-function FooterColumn({ title, children }: { title: string; children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <p className="text-sm font-semibold text-ink-3">{title}</p>
-      <ul>{children}</ul>
-    </div>
+/** That of the build in prerendered markup, afterwards the current one. */
+function useYear(): number | undefined {
+  return useSyncExternalStore(
+    () => () => undefined,
+    () => new Date().getFullYear(),
+    () => import.meta.env.BUILD_YEAR,
   );
 }

@@ -1,31 +1,40 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
-import { Dialog } from '#web/ui/dialog.tsx';
+import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { Brand } from './brand.tsx';
-import { ThemeSwitch } from './theme-switch.tsx';
+import type { VisitorMenu } from './visitor-menu.tsx';
 
 const bar =
   'mx-auto flex min-h-16 max-w-page flex-wrap items-center justify-between gap-4 px-4 sm:px-6 print:hidden';
 const place =
   'inline-flex min-h-11 items-center rounded-control px-3 text-ink-2 hover:text-ink aria-[current=page]:font-semibold aria-[current=page]:text-ink';
-const sheetPlace = 'flex min-h-12 items-center rounded-control px-3 text-lg hover:bg-sunken';
 
-/** The bar while the session is unknown: only the brand, so that nothing in it can be wrong. */
-export function WaitingBar(): ReactNode {
+/** The bar of a user until it is loaded: only the brand, where it will stand. */
+export function PendingBar(): ReactNode {
   return (
     <header className="border-b border-line">
       <div className={bar}>
-        <Brand />
+        <Brand tight />
       </div>
     </header>
   );
 }
 
-/** The bar of a visitor. On phones its links move into a sheet. */
+/** The bar of a visitor. On phones its links move into a sheet, loaded at a press. */
 export function VisitorBar(): ReactNode {
-  const [menuOpen, setMenuOpen] = useState(false);
-  const closeMenu = (): void => setMenuOpen(false);
+  const [Sheet, setSheet] = useState<typeof VisitorMenu | null>(null);
+  const openMenu = async (): Promise<void> => {
+    try {
+      const { VisitorMenu: loaded } = await import('./visitor-menu.tsx');
+      setSheet(() => loaded);
+    } catch (error) {
+      console.warn('The menu could not be loaded', error);
+      showToast('error', "We couldn't open the menu", {
+        message: 'Check your internet and try again.',
+      });
+    }
+  };
   return (
     <header className="border-b border-line">
       <nav aria-label="Main" className={bar}>
@@ -53,41 +62,12 @@ export function VisitorBar(): ReactNode {
           <Link to="/login" className={place}>
             Login
           </Link>
-          <Button tone="quiet" aria-haspopup="dialog" onClick={() => setMenuOpen(true)}>
+          <Button tone="quiet" aria-haspopup="dialog" onClick={() => void openMenu()}>
             Menu
           </Button>
         </div>
       </nav>
-      <Dialog open={menuOpen} onClose={closeMenu} title="Menu" sheet>
-        <nav aria-label="Menu">
-          <ul>
-            <li>
-              <Link to="/" className={sheetPlace} onClick={closeMenu}>
-                Home
-              </Link>
-            </li>
-            <li>
-              <Link to="/" hash="features" className={sheetPlace} onClick={closeMenu}>
-                Features
-              </Link>
-            </li>
-            <li>
-              <Link to="/" hash="pricing" className={sheetPlace} onClick={closeMenu}>
-                Pricing
-              </Link>
-            </li>
-            <li>
-              <Link to="/login" className={sheetPlace} onClick={closeMenu}>
-                Login
-              </Link>
-            </li>
-          </ul>
-        </nav>
-        <LinkButton to="/signup" tone="primary" wide onClick={closeMenu}>
-          Find Opportunities - $5
-        </LinkButton>
-        <ThemeSwitch />
-      </Dialog>
+      {Sheet === null ? null : <Sheet onClose={() => setSheet(null)} />}
     </header>
   );
 }

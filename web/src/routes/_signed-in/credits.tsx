@@ -12,7 +12,9 @@ import { analyticsQuery, balanceQuery, historyQuery } from '#web/features/credit
 import { TopModels, UsageStatistics } from '#web/features/credits/usage-statistics.tsx';
 import { PastDue } from '#web/features/plan/past-due.tsx';
 import { problemSentence } from '#web/api/problem-words.ts';
+import { planQuery } from '#web/features/plan/queries.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
+import { Together } from '#web/api/together.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
@@ -30,6 +32,7 @@ function CreditsPage(): ReactNode {
   const analytics = useQuery(analyticsQuery);
   const purchases = useInfiniteQuery(purchasesQuery);
   const history = useInfiniteQuery(historyQuery);
+  const plan = useQuery(planQuery);
   const blocks = [balance, analytics, purchases, history];
   const nothingLoaded = blocks.every(({ data, error }) => data === undefined && error !== null);
   return (
@@ -44,47 +47,66 @@ function CreditsPage(): ReactNode {
           </LinkButton>
         </p>
       </div>
-      <PastDue />
-      {nothingLoaded ? (
-        <ErrorState
-          title={failure}
-          detail={problemSentence(balance.error)}
-          safe="Your credits are safe. We just couldn't load them."
-          onRetry={() => {
-            for (const block of blocks) void block.refetch();
-          }}
-          busy={blocks.some((block) => block.isFetching)}
-        />
-      ) : (
-        <>
-          <QueryBlock
-            answer={balance}
-            label="Loading your balance"
-            failure={failure}
-            skeleton={<Skeleton className="h-32" />}
-          >
-            {(data) => <BalanceTiles balance={data} />}
-          </QueryBlock>
-          <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
-            <div className="min-w-0 space-y-6 lg:col-span-2">
-              <QueryBlock
-                answer={analytics}
-                label="Loading usage statistics"
-                failure="Failed to load usage statistics"
-                skeleton={<Skeleton className="h-96" />}
-              >
-                {(data) => <UsageStatistics analytics={data} />}
-              </QueryBlock>
-              <PurchasesBlock />
-              <HistoryBlock />
-            </div>
-            <div className="min-w-0 space-y-6">
-              {analytics.data === undefined ? null : <TopModels analytics={analytics.data} />}
-              <CreditRules />
-            </div>
+      <Together
+        answers={[...blocks, plan]}
+        label="Loading your credits"
+        skeleton={<CreditsSkeleton />}
+      >
+        {() => (
+          <div className="space-y-6">
+            <PastDue />
+            {nothingLoaded ? (
+              <ErrorState
+                title={failure}
+                detail={problemSentence(balance.error)}
+                safe="Your credits are safe. We just couldn't load them."
+                onRetry={() => {
+                  for (const block of blocks) void block.refetch();
+                }}
+                busy={blocks.some((block) => block.isFetching)}
+              />
+            ) : (
+              <>
+                <QueryBlock
+                  answer={balance}
+                  label="Loading your balance"
+                  failure={failure}
+                  skeleton={<Skeleton className="h-32" />}
+                >
+                  {(data) => <BalanceTiles balance={data} />}
+                </QueryBlock>
+                <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-3">
+                  <div className="min-w-0 space-y-6 lg:col-span-2">
+                    <QueryBlock
+                      answer={analytics}
+                      label="Loading usage statistics"
+                      failure="Failed to load usage statistics"
+                      skeleton={<Skeleton className="h-96" />}
+                    >
+                      {(data) => <UsageStatistics analytics={data} />}
+                    </QueryBlock>
+                    <PurchasesBlock />
+                    <HistoryBlock />
+                  </div>
+                  <div className="min-w-0 space-y-6">
+                    {analytics.data === undefined ? null : <TopModels analytics={analytics.data} />}
+                    <CreditRules />
+                  </div>
+                </div>
+              </>
+            )}
           </div>
-        </>
-      )}
+        )}
+      </Together>
+    </div>
+  );
+}
+
+function CreditsSkeleton(): ReactNode {
+  return (
+    <div className="space-y-6">
+      <Skeleton className="h-32" />
+      <Skeleton className="h-96" />
     </div>
   );
 }

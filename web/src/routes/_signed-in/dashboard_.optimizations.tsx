@@ -3,6 +3,7 @@ import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import * as v from 'valibot';
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
+import { counted, figure } from '#services/platform/numbers.ts';
 import type { Page } from '#web/api/api.ts';
 import { FilterForm } from '#web/features/runs/filter-form.tsx';
 import { deleteRun, runsKey, runsQuery } from '#web/features/runs/queries.ts';
@@ -14,12 +15,16 @@ import {
   isNarrowed,
   type RunFilter,
 } from '#web/features/runs/run-filter.ts';
+import { mostRunsOfFile, readRuns, runsCsv } from '#web/features/runs/runs-csv.ts';
 import { RunList, RunPages } from '#web/features/runs/run-list.tsx';
+import { FileButton } from '#web/api/file-button.tsx';
 import { QueryBlock } from '#web/api/query-block.tsx';
+import { Together } from '#web/api/together.tsx';
 import { focusRun, offerUndo } from '#web/run/undo.ts';
 import { PageNumber, Words } from '#web/app/search-params.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
+import { saveText } from '#web/ui/save-file.ts';
 import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
@@ -69,59 +74,80 @@ function OptimizationsPage(): ReactNode {
       </div>
       <p>
         <Link to="/dashboard" className="link inline-flex min-h-11 items-center">
-          Back to the dashboard
+          Back to dashboard
         </Link>
       </p>
-      {shown?.pagination.total === 0 && !isNarrowed(filter) ? null : (
-        <FilterForm
-          filter={filter}
-          onChange={(change) =>
-            void navigate({
-              search: addressOf({ ...filter, ...change, page: 1 }),
-              resetScroll: false,
-            })
-          }
-        />
-      )}
-      <QueryBlock
-        answer={runs}
+      <Together
+        answers={[runs]}
         label="Loading your optimizations"
-        failure="Failed to list optimizations"
-        safe="Running optimizations continue."
         skeleton={<Skeleton className="h-96" />}
       >
-        {({ data, pagination }) =>
-          data.length === 0 ? (
-            <Nothing filter={filter} total={pagination.total} />
-          ) : (
-            <div className="space-y-6" aria-busy={runs.isPlaceholderData || undefined}>
-              <p className="text-ink-2">{foundWords(pagination.total, filter)}</p>
-              <RunList
-                runs={data}
-                renderActions={(run) => (
-                  <RunActions
-                    isListed
-                    run={run}
-                    onDelete={async (byKeyboard) => {
-                      await deleteRun(run.id);
-                      offerUndo(run, { takesFocus: byKeyboard });
-                      await client.invalidateQueries({ queryKey: runsKey });
-                      if (!byKeyboard) await focusRun(neighbourOf(data, run.id));
-                    }}
-                  />
-                )}
+        {() => (
+          <div className="space-y-6">
+            {shown?.pagination.total === 0 && !isNarrowed(filter) ? null : (
+              <FilterForm
+                filter={filter}
+                onChange={(change) =>
+                  void navigate({
+                    search: addressOf({ ...filter, ...change, page: 1 }),
+                    resetScroll: false,
+                  })
+                }
               />
-              <RunPages filter={filter} pages={pagination.total_pages} />
-            </div>
-          )
-        }
-      </QueryBlock>
+            )}
+            <QueryBlock
+              answer={runs}
+              label="Loading your optimizations"
+              failure="Failed to list optimizations"
+              safe="Anything running keeps going."
+            >
+              {({ data, pagination }) =>
+                data.length === 0 ? (
+                  <Nothing filter={filter} total={pagination.total} />
+                ) : (
+                  <div className="space-y-6" aria-busy={runs.isPlaceholderData || undefined}>
+                    <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+                      <p className="text-ink-2">{foundWords(pagination.total, filter)}</p>
+                      <FileButton save={async () => saveRuns(filter)}>Download CSV</FileButton>
+                    </div>
+                    <RunList
+                      runs={data}
+                      renderActions={(run) => (
+                        <RunActions
+                          isListed
+                          run={run}
+                          onDelete={async (byKeyboard) => {
+                            await deleteRun(run.id);
+                            offerUndo(run, { takesFocus: byKeyboard });
+                            await client.invalidateQueries({ queryKey: runsKey });
+                            if (!byKeyboard) await focusRun(neighbourOf(data, run.id));
+                          }}
+                        />
+                      )}
+                    />
+                    <RunPages filter={filter} pages={pagination.total_pages} />
+                  </div>
+                )
+              }
+            </QueryBlock>
+          </div>
+        )}
+      </Together>
     </div>
   );
 }
 
+/** All pages of what is listed. */
+async function saveRuns(filter: RunFilter): Promise<string | null> {
+  const { runs, total } = await readRuns(choiceOf(filter));
+  saveText('sevenfold-optimizations.csv', runsCsv(runs), 'text/csv');
+  return total > mostRunsOfFile
+    ? `The file holds the first ${figure(mostRunsOfFile)} of ${figure(total)}.`
+    : null;
+}
+
 function foundWords(total: number, filter: RunFilter): string {
-  const amount = total === 1 ? '1 optimization' : `${total.toLocaleString()} optimizations`;
+  const amount = counted(total, 'optimization');
   return isNarrowed(filter) ? `${amount} found` : amount;
 }
 
@@ -165,12 +191,12 @@ function Nothing({ filter, total }: { filter: RunFilter; total: number }): React
       <EmptyState
         action={<LinkButton to="/dashboard/optimizations">Show all optimizations</LinkButton>}
       >
-        No optimization matches.
+        No matching optimizations.
       </EmptyState>
     );
   return (
     <EmptyState action={<LinkButton to="/optimization">Ask your first question</LinkButton>}>
-      Every question that you ask will be here.
+      Every question you ask will appear here.
     </EmptyState>
   );
 }

@@ -44,17 +44,18 @@ function WatchedRun({ id }: { id: string }): ReactNode {
   );
 }
 
-/** Without an id: the running run, else the form. */
+/** Without an id: the running run, else the form, or the recorded run for users without a run. */
 function ActiveRun(): ReactNode {
   const navigate = useNavigate();
   const { data, isPending } = useQuery({ ...runsQuery(), staleTime: 0 });
   const active = data?.data.map(runningId).find((id) => id !== null);
+  const hasRuns = data === undefined || data.data.length > 0;
   useEffect(() => {
     if (isPending) return;
     void (active
       ? navigate({ to: '/evolution-chamber', search: { id: active }, replace: true })
-      : navigate({ to: '/optimization', replace: true }));
-  }, [isPending, active, navigate]);
+      : navigate({ to: hasRuns ? '/optimization' : '/how-it-works', replace: true }));
+  }, [isPending, active, hasRuns, navigate]);
   return isPending || active ? (
     <PagePending />
   ) : (

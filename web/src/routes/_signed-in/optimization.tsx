@@ -2,6 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
+import { factLines } from '#services/onboarding/challenge-list.ts';
+import { challengeOf } from '#services/onboarding/challenges.ts';
 import { IdText } from '#services/platform/contract.ts';
 import { filledChallenge, type Recipe } from '#services/recipes/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
@@ -65,9 +67,7 @@ function OptimizationPage(): ReactNode {
           key={`${userId} ${challenge ?? ''}`}
           userId={userId}
           prefilled={
-            challenge === undefined
-              ? null
-              : { fields: { ...emptyFields, challenge }, attempt: null }
+            challenge === undefined ? null : { fields: fieldsOfChallenge(challenge), attempt: null }
           }
         />
       )}
@@ -133,6 +133,20 @@ function fieldsOfRecipe(userId: string, recipe: Recipe): Fields {
     chosenType: recipe.category,
     strategy: recipe.strategy,
     recipe: recipe.id,
+  };
+}
+
+/** A challenge of the onboarding by its id; any other text is the challenge itself. */
+function fieldsOfChallenge(challenge: string): Fields {
+  const template = challengeOf(challenge)?.template;
+  if (template === undefined) return { ...emptyFields, challenge };
+  return {
+    ...emptyFields,
+    challenge: template.challenge,
+    context: factLines(template),
+    objectives: rowsOf(template.objectives),
+    constraints: rowsOf(template.constraints),
+    chosenType: template.challengeType,
   };
 }
 

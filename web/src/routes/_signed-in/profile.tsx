@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { createFileRoute, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import type { User } from '#services/identity/contract.ts';
+import type { User } from '#services/identity/contract/session.ts';
 import { purchasesQuery } from '#web/features/credits/purchases/purchase-queries.ts';
 import { refundOf } from '#web/features/credits/purchases/purchase-words.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
@@ -14,6 +14,8 @@ import {
 } from '#web/features/identity/sessions/session.ts';
 import { PlanSummary } from '#web/features/plan/plan-summary.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
+import { ConsentSection } from '#web/features/profile/sections/consent-section.tsx';
+import { AppearanceSection } from '#web/features/profile/sections/appearance-section.tsx';
 import { DeleteSection } from '#web/features/profile/sections/delete-section.tsx';
 import { EmailSection } from '#web/features/profile/sections/email-section.tsx';
 import { ExportSection } from '#web/features/profile/sections/export-section.tsx';
@@ -21,12 +23,16 @@ import { NameSection } from '#web/features/profile/sections/name-section.tsx';
 import { NotificationsSection } from '#web/features/profile/sections/notifications-section.tsx';
 import { PasswordSection } from '#web/features/profile/sections/password-section.tsx';
 import { PictureSection } from '#web/features/profile/sections/picture-section.tsx';
-import { accountQuery } from '#web/features/profile/queries.ts';
+import { accountQuery } from '#web/api/account.ts';
+import { sessionsQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { SessionsSection } from '#web/features/profile/sections/sessions-section.tsx';
+import { askPermission, permission } from '#web/member/bell/browser.ts';
+import { savePreferences } from '#web/member/preferences.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
-import { ThemeSwitch } from '#web/features/shell/theme-switch.tsx';
+import { LinkButton } from '#web/ui/form/button.tsx';
 import { QueryBlock } from '#web/api/query-block.tsx';
+import { Together } from '#web/api/together.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
 export const Route = createFileRoute('/_signed-in/profile')({
@@ -52,6 +58,7 @@ function Sections({ user }: { user: User }): ReactNode {
   const runs = useQuery(runsQuery());
   const plan = useQuery(planQuery);
   const purchases = useInfiniteQuery(purchasesQuery);
+  const sessions = useQuery(sessionsQuery);
   const navigate = useNavigate();
   useEffect(() => {
     // A change also shows in the bar and in other tabs.
@@ -64,63 +71,94 @@ function Sections({ user }: { user: User }): ReactNode {
     logout();
   };
   return (
-    <>
-      <NameSection user={user} />
-      <PictureSection user={user} />
-      <QueryBlock
-        answer={account}
-        label="Loading your account"
-        failure="Your account could not be loaded"
-        safe="Everything else on this page works."
-        skeleton={
-          <div className="space-y-6">
-            <Skeleton className="h-96" />
-            <Skeleton className="h-96" />
-            <Skeleton className="h-32" />
-          </div>
-        }
-      >
-        {(profile) => (
-          <div className="space-y-6">
-            <EmailSection profile={profile} />
-            <PasswordSection
-              profile={profile}
-              Rules={PasswordChecklist}
-              requestReset={(email) => requestReset({ email })}
-            />
-            <NotificationsSection profile={profile} />
-          </div>
-        )}
-      </QueryBlock>
-      <Section
-        title="Plan"
-        about="What you pay every month, and how many runs bonus credits may pay for."
-      >
-        <QueryBlock
-          answer={plan}
-          label="Loading your plan"
-          failure="Failed to load your plan"
-          safe="Your plan hasn't changed."
-          skeleton={<Skeleton className="h-28" />}
-        >
-          {(data) => <PlanSummary plan={data} />}
-        </QueryBlock>
-      </Section>
-      <SessionsSection />
-      <Section title="Appearance" about="Kept on this device only.">
-        <ThemeSwitch />
-      </Section>
-      <ExportSection hasPassword={hasPassword} />
-      <DeleteSection
-        email={user.email}
-        hasPassword={hasPassword}
-        loss={{
-          credits: balance.data?.available_credits ?? null,
-          runs: runs.data?.pagination.total ?? null,
-          refund: purchases.data ? refundOf(purchases.data.pages.flat()) : null,
-        }}
-        onDeleted={() => void sayGoodbye()}
-      />
-    </>
+    <Together
+      answers={[account, plan, sessions]}
+      label="Loading your account"
+      skeleton={<AccountSkeleton />}
+    >
+      {() => (
+        <div className="space-y-6">
+          <NameSection user={user} />
+          <PictureSection user={user} />
+          <QueryBlock
+            answer={account}
+            label="Loading your account"
+            failure="We couldn't load your account"
+            safe="The rest of this page still works."
+            skeleton={
+              <div className="space-y-6">
+                <Skeleton className="h-96" />
+                <Skeleton className="h-96" />
+                <Skeleton className="h-32" />
+              </div>
+            }
+          >
+            {(profile) => (
+              <div className="space-y-6">
+                <EmailSection profile={profile} />
+                <PasswordSection
+                  profile={profile}
+                  Rules={PasswordChecklist}
+                  requestReset={(email) => requestReset({ email })}
+                />
+                <NotificationsSection profile={profile} browser={{ permission, askPermission }} />
+              </div>
+            )}
+          </QueryBlock>
+          <Section
+            title="Plan"
+            about="What you pay every month, and how many runs bonus credits may pay for."
+          >
+            <QueryBlock
+              answer={plan}
+              label="Loading your plan"
+              failure="Failed to load your plan"
+              safe="Your plan hasn't changed."
+              skeleton={<Skeleton className="h-28" />}
+            >
+              {(data) => <PlanSummary plan={data} />}
+            </QueryBlock>
+          </Section>
+          <Section
+            title="Onboarding"
+            about="What work between AI tools costs you, by your own answers."
+          >
+            {account.data?.onboarding_completed_at ? (
+              <LinkButton to="/onboarding/$view" params={{ view: 'audit' }}>
+                See my audit
+              </LinkButton>
+            ) : (
+              <LinkButton to="/onboarding/$view" params={{ view: 'singularity' }}>
+                Go to onboarding
+              </LinkButton>
+            )}
+          </Section>
+          <SessionsSection />
+          <AppearanceSection preferences={user.preferences} onSave={savePreferences} />
+          <ConsentSection />
+          <ExportSection hasPassword={hasPassword} />
+          <DeleteSection
+            email={user.email}
+            hasPassword={hasPassword}
+            loss={{
+              credits: balance.data?.available_credits ?? null,
+              runs: runs.data?.pagination.total ?? null,
+              refund: purchases.data ? refundOf(purchases.data.pages.flat()) : null,
+            }}
+            onDeleted={() => void sayGoodbye()}
+          />
+        </div>
+      )}
+    </Together>
+  );
+}
+
+function AccountSkeleton(): ReactNode {
+  return (
+    <div className="space-y-6">
+      <Skeleton className="h-48" />
+      <Skeleton className="h-48" />
+      <Skeleton className="h-96" />
+    </div>
   );
 }

@@ -3,7 +3,6 @@ import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { Recipe } from '#services/recipes/contract.ts';
 import { useSession } from '#web/features/identity/sessions/session.ts';
-import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { NoSuchRecipe } from '#web/features/recipes/no-such-recipe.tsx';
 import { recipeQuery } from '#web/features/recipes/queries.ts';
@@ -54,7 +53,6 @@ function Page({ id }: { id: string }): ReactNode {
           <RecipeDetails
             recipe={data}
             userId={session.user.id}
-            words={challengeTypeWords}
             prices={strategies.data}
             onDeleted={setDeleted}
           />

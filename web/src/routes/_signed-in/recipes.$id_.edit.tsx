@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { RecipeEditor } from '#web/features/recipes/editor.tsx';
 import { NoSuchRecipe } from '#web/features/recipes/no-such-recipe.tsx';
@@ -34,7 +33,6 @@ function EditPage(): ReactNode {
         {(data) => (
           <RecipeEditor
             initial={data}
-            words={challengeTypeWords}
             prices={strategies.data}
             onSave={async (request) => {
               const saved = await changeRecipe(id, request);

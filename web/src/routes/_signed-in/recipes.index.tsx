@@ -4,12 +4,12 @@ import type { ReactNode } from 'react';
 import * as v from 'valibot';
 import { ChallengeType } from '#services/optimizations/contract/summary.ts';
 import { recipeLimits } from '#services/recipes/contract.ts';
-import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { Filters } from '#web/features/recipes/filters.tsx';
 import { type RecipeFilter, recipesQuery } from '#web/features/recipes/queries.ts';
 import { RecipeList } from '#web/features/recipes/recipe-list.tsx';
 import { QueryBlock } from '#web/api/query-block.tsx';
+import { Together } from '#web/api/together.tsx';
 import { PageNumber, Words } from '#web/app/search-params.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
@@ -49,25 +49,32 @@ function RecipesPage(): ReactNode {
           New recipe
         </LinkButton>
       </div>
-      <Filters filter={filter} words={challengeTypeWords} onChange={change} />
-      <QueryBlock
-        answer={recipes}
+      <Filters filter={filter} onChange={change} />
+      <Together
+        answers={[recipes, strategies]}
         label="Loading recipes"
-        failure="Failed to list recipes"
-        safe="Your recipes are safe."
         skeleton={<Skeleton className="h-96" />}
       >
-        {({ data, pagination }) =>
-          data.length === 0 ? (
-            <Nothing filter={filter} total={pagination.total} />
-          ) : (
-            <div className="space-y-6" aria-busy={recipes.isPlaceholderData || undefined}>
-              <RecipeList recipes={data} words={challengeTypeWords} prices={strategies.data} />
-              <Pages filter={filter} pages={pagination.total_pages} />
-            </div>
-          )
-        }
-      </QueryBlock>
+        {() => (
+          <QueryBlock
+            answer={recipes}
+            label="Loading recipes"
+            failure="Failed to list recipes"
+            safe="Your recipes are safe."
+          >
+            {({ data, pagination }) =>
+              data.length === 0 ? (
+                <Nothing filter={filter} total={pagination.total} />
+              ) : (
+                <div className="space-y-6" aria-busy={recipes.isPlaceholderData || undefined}>
+                  <RecipeList recipes={data} prices={strategies.data} />
+                  <Pages filter={filter} pages={pagination.total_pages} />
+                </div>
+              )
+            }
+          </QueryBlock>
+        )}
+      </Together>
     </div>
   );
 }
@@ -79,11 +86,11 @@ function Nothing({ filter, total }: { filter: RecipeFilter; total: number }): Re
       <EmptyState
         action={
           <LinkButton to="/recipes" search={addressOf({ ...filter, page: 1 })}>
-            To the first page
+            First page
           </LinkButton>
         }
       >
-        There are fewer pages.
+        That page doesn't exist.
       </EmptyState>
     );
   if (isFiltered)
@@ -98,12 +105,12 @@ function Nothing({ filter, total }: { filter: RecipeFilter; total: number }): Re
           </LinkButton>
         }
       >
-        No recipe matches.
+        No matching recipes.
       </EmptyState>
     );
   return (
     <EmptyState action={<LinkButton to="/recipes/new">Write your first recipe</LinkButton>}>
-      Questions that you ask more than once will be here, with gaps for what differs.
+      Save the questions you ask often, with blanks for what changes.
     </EmptyState>
   );
 }

@@ -3,7 +3,6 @@ import { createFileRoute } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
 import { recipeLimits } from '#services/recipes/contract.ts';
-import { challengeTypeWords } from '#web/features/optimize/question/challenge-type.ts';
 import { strategiesQuery } from '#web/features/optimize/queries.ts';
 import { type Beginning, emptyRecipe, RecipeEditor } from '#web/features/recipes/editor.tsx';
 import { createRecipe, recipeQuery, recipesKey } from '#web/features/recipes/queries.ts';
@@ -47,7 +46,7 @@ function OfRecipe({ from }: { from: string }): ReactNode {
     <QueryBlock
       answer={recipe}
       label="Loading the recipe to copy"
-      failure="The recipe to copy could not be loaded"
+      failure="We couldn't load the recipe you're copying"
       skeleton={<Skeleton className="h-96" />}
     >
       {(data) => (
@@ -88,7 +87,7 @@ function OfRun({ run }: { run: string }): ReactNode {
 function Gone({ what }: { what: 'recipe' | 'run' }): ReactNode {
   return (
     <>
-      <p className="text-ink-2">There is no such {what} to copy, so this one begins empty.</p>
+      <p className="text-ink-2">We couldn't find the {what} to copy, so this one starts empty.</p>
       <Editor initial={emptyRecipe} />
     </>
   );
@@ -103,7 +102,6 @@ function Editor({ initial }: { initial: Beginning }): ReactNode {
   return (
     <RecipeEditor
       initial={initial}
-      words={challengeTypeWords}
       prices={strategies.data}
       onSave={async (request) => {
         const text = JSON.stringify(request);

@@ -1,7 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
-import { runCredits, runStatusTones, runStatusWords } from '#web/features/runs/words.ts';
+import { runCredits } from '#services/optimizations/reading/words/money.ts';
+import { refinementTitle } from '#services/optimizations/reading/words/refinement.ts';
+import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
+import { runStatusTones } from '#web/run/words.ts';
 import { Status } from '#web/ui/feedback/status.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { RefinementLink } from './note.tsx';
@@ -25,7 +28,9 @@ export function Chain({ run }: { run: Optimization }): ReactNode {
       {refinements.map((one) => (
         <li key={one.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-3">
           {one.id === id ? (
-            <span className="font-medium">Refinement {one.refinement_number}, this page</span>
+            <span className="font-medium">
+              {refinementTitle(one.refinement_number ?? 1)}, this page
+            </span>
           ) : (
             <RefinementLink refinement={one} />
           )}

@@ -7,7 +7,8 @@ import { laterRefinementPrice } from '#services/optimizations/refinement/price.t
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { claimText } from '#services/optimizations/reading/texts.ts';
 import { restingTitle } from '#services/optimizations/reading/words/doubts.ts';
-import { ApiProblem } from '#web/api/api.ts';
+import { isRefusal } from '#web/api/refused.ts';
+import { problemButtons } from '#web/api/problem-buttons.tsx';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { refineRun } from '#web/features/runs/queries.ts';
@@ -316,16 +317,13 @@ function Obstacle({ offer, shortfall }: { offer: Offer; shortfall: number }): Re
 }
 
 function Failure({ error }: { error: unknown }): ReactNode {
-  const isShort = error instanceof ApiProblem && error.status === 402;
   const sentence = problemSentence(error);
   return (
     <Notice
       tone="bad"
       title={notSent}
       announced={`${notSent}. ${sentence}`}
-      actions={
-        isShort ? <LinkButton to="/credits/purchase">Buy More Credits</LinkButton> : undefined
-      }
+      actions={problemButtons(error)}
     >
       <p>{sentence}</p>
       <p>{isRefusal(error) ? 'Nothing was charged, and your text is still here.' : unknownEnd}</p>
@@ -335,13 +333,3 @@ function Failure({ error }: { error: unknown }): ReactNode {
 
 const notSent = "Your request wasn't sent";
 const unknownEnd = 'Your text is still here. Sending it again never starts it twice.';
-
-/** Whether the server certainly began nothing. */
-function isRefusal(error: unknown): error is ApiProblem {
-  return (
-    error instanceof ApiProblem &&
-    error.status >= 400 &&
-    error.status < 500 &&
-    error.code !== 'in-progress'
-  );
-}

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { describeSeat, statusOf } from '#services/optimizations/reading/describe.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
-import { isOut } from '#web/run/words.ts';
+import { isOut } from '#web/run/seat-words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { type About, Composer } from './composer.tsx';
 

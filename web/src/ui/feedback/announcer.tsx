@@ -1,4 +1,5 @@
 import { type ReactNode, useSyncExternalStore } from 'react';
+import { createSignal } from '#web/ui/signal.ts';
 
 /**
  * What the page announces. One polite and one assertive region are in the document from the start,
@@ -9,25 +10,20 @@ type Spoken = Readonly<Record<Urgency, string>>;
 
 const silence: Spoken = { polite: '', assertive: '' };
 let spoken = silence;
-const listeners = new Set<() => void>();
+const changes = createSignal();
 
 /** Announces a sentence, also when it repeats the last one. */
 export function announce(sentence: string, urgency: Urgency = 'polite'): void {
   // A region is only read when its text changes; an invisible space makes a repeat a change.
   const text = spoken[urgency] === sentence ? `${sentence}\u00a0` : sentence;
   spoken = { ...spoken, [urgency]: text };
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  changes.emit();
 }
 
 /** The two regions. The root of the page renders them once. */
 export function Announcer(): ReactNode {
   const { polite, assertive } = useSyncExternalStore(
-    subscribe,
+    changes.subscribe,
     () => spoken,
     () => silence,
   );

@@ -46,7 +46,7 @@ export function ErrorState({
       {safe ? <p>{safe}</p> : null}
       {reference ? (
         <p className="text-sm text-ink-3">
-          Reference: <span className="font-mono select-all">{reference}</span>
+          Reference for support: <span className="font-mono select-all">{reference}</span>
         </p>
       ) : null}
     </Notice>

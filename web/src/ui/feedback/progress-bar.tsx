@@ -19,7 +19,7 @@ export function ProgressBar({
   const percent = Math.floor(Math.min(100, Math.max(0, value)));
   return (
     <progress aria-label={label} value={percent} max={100} className={classNames('bar', className)}>
-      {percent} %
+      {percent}%
     </progress>
   );
 }

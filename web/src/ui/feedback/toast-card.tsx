@@ -25,6 +25,8 @@ export type ToastAction = {
   readonly run: () => Promise<string | null>;
 };
 
+/** Milliseconds: into view, and out of it. */
+const entryMs = 10;
 const exitMs = 300;
 
 const edges: Readonly<Record<ToastType, string>> = {
@@ -49,9 +51,14 @@ export function ToastCard({ toast, onGone }: { toast: Toast; onGone: () => void 
   const [hasFocus, setFocus] = useState(false);
   const [isActing, setActing] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
+  const [hasEntered, setEntered] = useState(false);
   const [leaving, setLeaving] = useState(false);
   const isHeld = hasPointer || hasFocus || isActing || failure !== null;
   useCountdown(toast.duration, isHeld || leaving, () => setLeaving(true));
+  useEffect(() => {
+    const timer = setTimeout(() => setEntered(true), entryMs);
+    return () => clearTimeout(timer);
+  }, []);
   useEffect(() => {
     if (!leaving) return undefined;
     // A toast that disappears must not take the focus with it.
@@ -79,7 +86,7 @@ export function ToastCard({ toast, onGone }: { toast: Toast; onGone: () => void 
       className={classNames(
         'pointer-events-auto flex w-full max-w-form gap-3 rounded-control border border-line border-s-4 bg-surface px-4 py-3 shadow-float transition-opacity duration-300 ease-out',
         edges[toast.type],
-        leaving && 'opacity-0',
+        (leaving || !hasEntered) && 'opacity-0',
       )}
     >
       <div className="min-w-0 grow">

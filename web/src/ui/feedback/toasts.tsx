@@ -1,4 +1,5 @@
 import { type ReactNode, useSyncExternalStore } from 'react';
+import { createSignal } from '#web/ui/signal.ts';
 import { announce } from './announcer.tsx';
 import type { Toast, ToastAction, ToastCard, ToastType } from './toast-card.tsx';
 
@@ -13,12 +14,16 @@ const defaultDurationMs = 5_000;
 export const undoMs = 8_000;
 
 let toasts: readonly Toast[] = [];
-const listeners = new Set<() => void>();
+const changes = createSignal();
 
 function publish(next: readonly Toast[]): void {
   toasts = next;
-  for (const listener of listeners) listener();
+  changes.emit();
 }
+
+const shownToasts = createSignal<[Toast]>();
+/** Calls back for every toast, so that the bell can keep it. */
+export const onToast = shownToasts.subscribe;
 
 let card: typeof ToastCard | null = null;
 
@@ -49,6 +54,7 @@ export function showToast(
     : undefined;
   publish([...toasts.filter((shown) => shown !== leaving), toast]);
   void loadCard();
+  shownToasts.emit(toast);
   announce(
     [title, options.message].filter(Boolean).join('. '),
     type === 'error' ? 'assertive' : 'polite',
@@ -60,17 +66,12 @@ export function dismissToast(id: string): void {
   publish(toasts.filter((toast) => toast.id !== id));
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 const none: readonly Toast[] = [];
 
 /** The corner of the toasts. The root of the page renders it once. */
 export function Toasts(): ReactNode {
   const shown = useSyncExternalStore(
-    subscribe,
+    changes.subscribe,
     () => toasts,
     () => none,
   );

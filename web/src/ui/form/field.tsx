@@ -1,5 +1,6 @@
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { classNames } from '#web/ui/class-names.ts';
+import { GrowingArea } from './growing-area.tsx';
 
 /**
  * Every form control: a visible label, a hint, an error, and the attributes that connect them for
@@ -123,6 +124,22 @@ export function TextArea({
       {(wires) => (
         <textarea {...area} {...wires} rows={rows} className={`${wires.className} resize-y`} />
       )}
+    </Field>
+  );
+}
+
+/** A text area that shows all of its text. */
+export function GrowingField({
+  label,
+  name,
+  hint,
+  error,
+  aside,
+  ...area
+}: FieldProps & Omit<ComponentProps<typeof GrowingArea>, Omitted>): ReactNode {
+  return (
+    <Field {...{ label, name, hint, error, aside }} required={area.required}>
+      {(wires) => <GrowingArea {...area} {...wires} />}
     </Field>
   );
 }

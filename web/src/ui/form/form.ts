@@ -10,7 +10,7 @@ type Options<Output> = {
   /** Sends the parsed values. May return field errors of the server; throws anything else. */
   send: (value: Output) => Promise<FieldErrors | void>;
   /** Called when its own errors kept the form from being sent, before the focus moves. */
-  onInvalid?: (errors: FieldErrors, firstInvalid: HTMLElement | null) => void;
+  onInvalid?: () => void;
 };
 
 export type Form = {
@@ -56,7 +56,7 @@ export function useForm<Output>({ schema, read, send, onInvalid }: Options<Outpu
     const result = v.safeParse(schema, read(data));
     if (!result.success) {
       const found = firstErrors(result.issues);
-      onInvalid?.(found, controlNamed(form.current, Object.keys(found)));
+      onInvalid?.();
       refuse(found);
       return;
     }
@@ -110,14 +110,4 @@ export function firstErrors(issues: readonly v.BaseIssue<unknown>[]): FieldError
 
 function firstInvalidControl(form: HTMLFormElement | null): HTMLElement | null {
   return form?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? null;
-}
-
-/** The first control in page order that has one of the names. */
-function controlNamed(form: HTMLFormElement | null, names: readonly string[]): HTMLElement | null {
-  for (const control of form?.elements ?? []) {
-    if (control instanceof HTMLElement && names.includes(control.getAttribute('name') ?? '')) {
-      return control;
-    }
-  }
-  return null;
 }

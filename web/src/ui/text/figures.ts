@@ -3,6 +3,8 @@ import {
   majorUnits,
   roundedParts,
   unknownFigure,
+  usd,
+  wholePercent,
 } from '#services/platform/numbers.ts';
 
 /** How figures are written. */
@@ -14,7 +16,8 @@ export function signedCredits(amount: number, locale?: string): string {
 
 /** A price in whole US cents: "$5", "$7.50". */
 export function price(cents: number, locale?: string): string {
-  return dollarAmount(cents / 100, cents % 100 === 0 ? 0 : 2, locale);
+  const decimals = cents % 100 === 0 ? 0 : 2;
+  return usd(cents / 100, [decimals, decimals], locale);
 }
 
 /** An amount in its smallest unit: "$7.50", "−$3.00". */
@@ -23,23 +26,9 @@ export function money(minor: number, currency: string, locale?: string): string 
   return formatNumber(majorUnits(minor, currency), style, locale);
 }
 
-function dollarAmount(dollars: number, decimals: number, locale: string | undefined): string {
-  return formatNumber(
-    dollars,
-    {
-      style: 'currency',
-      currency: 'USD',
-      currencyDisplay: 'narrowSymbol',
-      minimumFractionDigits: decimals,
-      maximumFractionDigits: decimals,
-    },
-    locale,
-  );
-}
-
-/** Rounded down, so that 100 means all: "62%". */
+/** Of 0 to 100: "96%", a half rounded up. */
 export function percent(value: number | null): string {
-  return value === null ? unknownFigure : `${Math.floor(value)}%`;
+  return value === null ? unknownFigure : `${wholePercent(value / 100)}%`;
 }
 
 /**

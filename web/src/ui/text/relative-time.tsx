@@ -1,19 +1,20 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { fullMoment, moment } from './day.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /**
- * Minutes below 60, hours below 24, days below 7, else a date, in the browser's language and time
- * zone.
+ * Minutes below 60, hours below 24, days below 7, else a date as the user's locale orders it, in the
+ * browser's time zone.
  */
 export function relativeTime(at: Date, now: Date, locale?: string): string {
   const elapsedMs = now.getTime() - at.getTime();
   if (elapsedMs >= 7 * dayMs) {
-    return new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(at);
+    return moment(at, { dateStyle: 'medium' }, locale);
   }
-  const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'long' });
+  const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
   if (elapsedMs < minuteMs) return words.format(0, 'second');
   if (elapsedMs < hourMs) return words.format(-Math.floor(elapsedMs / minuteMs), 'minute');
   if (elapsedMs < dayMs) return words.format(-Math.floor(elapsedMs / hourMs), 'hour');
@@ -27,11 +28,9 @@ export function RelativeTime({ at }: { at: string }): ReactNode {
     const timer = setInterval(() => setNow(new Date()), minuteMs);
     return () => clearInterval(timer);
   }, []);
-  const moment = new Date(at);
-  const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
   return (
-    <time dateTime={at} title={full.format(moment)}>
-      {relativeTime(moment, now)}
+    <time dateTime={at} title={fullMoment(at)}>
+      {relativeTime(new Date(at), now)}
     </time>
   );
 }

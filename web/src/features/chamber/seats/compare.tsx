@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
 import { claimText, opinionOf } from '#services/optimizations/reading/texts.ts';
 import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
@@ -10,22 +10,53 @@ import { type Column, DataTable } from '#web/ui/table-toggle.tsx';
 import { seatDollars } from '#web/run/marks.ts';
 import { listed } from '#services/models/seating/words.ts';
 
+const most = 3;
+
 /** Two or three answers side by side, with their claims in the same rows. */
 export function Compare({
   runId,
   seats,
+  open,
   onClose,
 }: {
   runId: string;
-  /** Empty when closed. */
-  seats: readonly string[];
+  seats: readonly RunView['seats'][number][];
+  open: boolean;
   onClose: () => void;
 }): ReactNode {
+  const [chosen, setChosen] = useState<readonly string[]>(() => firstOfEachRole(seats));
   return (
-    <Dialog open={seats.length > 0} onClose={onClose} title={`Compare ${listed(seats)}`} wide>
-      {seats.length === 0 ? null : <Comparison runId={runId} seats={seats} />}
+    <Dialog open={open} onClose={onClose} title="Compare answers" wide>
+      <fieldset className="flex flex-wrap gap-x-4">
+        <legend className="mb-1 text-ink-2">Two or three models</legend>
+        {seats.map(({ seat, name }) => {
+          const isChosen = chosen.includes(seat);
+          const isLast = isChosen && chosen.length === 2;
+          return (
+            <label key={seat} className="flex min-h-11 items-center gap-2">
+              <input
+                type="checkbox"
+                checked={isChosen}
+                disabled={isLast || (!isChosen && chosen.length === most)}
+                onChange={() =>
+                  setChosen(isChosen ? chosen.filter((one) => one !== seat) : [...chosen, seat])
+                }
+                className="size-5 accent-accent"
+              />
+              {seat} {name}
+            </label>
+          );
+        })}
+      </fieldset>
+      {open ? <Comparison runId={runId} seats={chosen} /> : null}
     </Dialog>
   );
+}
+
+function firstOfEachRole(seats: readonly RunView['seats'][number][]): string[] {
+  return seats
+    .filter(({ role }, place) => seats.findIndex((other) => other.role === role) === place)
+    .map(({ seat }) => seat);
 }
 
 type Row = { id: string; title: ReactNode; cell: (seat: string) => ReactNode };

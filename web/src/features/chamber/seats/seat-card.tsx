@@ -1,50 +1,40 @@
+import { makerNameOf } from '#services/models/seating/words.ts';
 import { memo, type ReactNode } from 'react';
 import type { SeatProgress } from '#services/optimizations/contract/run.ts';
 import { describeSeat } from '#services/optimizations/reading/describe.ts';
-import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { type RunView } from '#services/optimizations/reading/view.ts';
+import { latency, modelCost } from '#services/platform/numbers.ts';
 import { sameFields, useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
+import { isOut, rankWords, seatTone, statusWord, stepWords } from '#web/run/seat-words.ts';
+import { roleColours, roleWords } from '#web/run/drawing/roles.ts';
 import { classNames } from '#web/ui/class-names.ts';
-import { latency, modelCost } from '#services/platform/numbers.ts';
-import { percent } from '#web/ui/text/figures.ts';
 import { ProgressBar } from '#web/ui/feedback/progress-bar.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
-import {
-  isOut,
-  rankWords,
-  roleColours,
-  statusTones,
-  statusWord,
-  stepWords,
-} from '#web/run/words.ts';
+import { percent } from '#web/ui/text/figures.ts';
 
 type Seat = RunView['seats'][number];
-type CardFields = Omit<SeatProgress, 'rank'> &
-  Record<'rank' | 'statusWord' | 'step' | 'lines', string>;
-
-/** Characters that fit in two lines of a card. */
-const lineCharacters = 220;
+type CardFields = Omit<SeatProgress, 'rank'> & Record<'rank' | 'statusWords' | 'step', string>;
 
 /**
- * One model at work. The card keeps its height and renders again only when its own seat changed.
+ * One model at work, as a button that shows its words. The card keeps its height and renders again
+ * only when its own seat changed.
  */
 export const SeatCard = memo(function SeatCard({
   runId,
   seat,
   faded,
-  compared,
+  isShown,
   onFocus,
-  onOpen,
-  onCompare,
+  onPick,
 }: {
   runId: string;
   seat: Seat;
   faded: boolean;
-  compared: boolean;
+  /** Its words are in the reading pane. */
+  isShown: boolean;
   onFocus: (seat: string | null) => void;
-  onOpen: (seat: string) => void;
-  onCompare: (seat: string, chosen: boolean) => void;
+  onPick: (seat: string) => void;
 }): ReactNode {
   const card = useRunPart(runId, (state) => cardOf(state, seat), sameFields);
   const code = card.seat;
@@ -58,113 +48,83 @@ export const SeatCard = memo(function SeatCard({
       onFocus={() => onFocus(code)}
       onBlur={() => onFocus(null)}
       className={classNames(
-        'flex min-h-72 flex-col rounded-card border border-line bg-surface p-4 transition-opacity duration-120',
+        'relative w-44 shrink-0 snap-start rounded-card border bg-surface px-2.5 py-3 text-sm transition-opacity duration-120 hover:bg-sunken has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent sm:w-auto',
+        isShown ? 'border-accent ring-1 ring-accent' : 'border-line',
         faded && 'opacity-45',
       )}
     >
-      <div className="flex items-baseline justify-between gap-2">
-        <h3 className="flex min-w-0 items-baseline gap-2">
-          <span className={classNames('shrink-0 font-semibold', roleColours[card.role])}>
-            {code}
-          </span>
-          <span className="truncate font-semibold" title={card.name}>
-            {card.name}
-          </span>
-        </h3>
+      <div className="flex items-baseline justify-between gap-1">
+        <p className={classNames('truncate font-semibold', roleColours[card.role])}>
+          {code} {roleWords[card.role]}
+        </p>
         <span className="shrink-0 text-ink-2">{percent(isGone ? null : card.progress)}</span>
       </div>
-      <p className="mt-1 text-sm">
-        <Status tone={statusTones[card.status]}>{card.statusWord}</Status>
+      <h3 className="truncate font-semibold">
+        <button
+          type="button"
+          aria-pressed={isShown}
+          title={card.name}
+          onClick={() => onPick(code)}
+          className="outline-none after:absolute after:inset-0 after:rounded-card"
+        >
+          {card.name}
+          <span className="sr-only">, read {code}</span>
+        </button>
+      </h3>
+      <p className="truncate text-ink-3">{makerNameOf(seat.family)}</p>
+      <p
+        className="line-clamp-2 h-[2lh] [&>span]:items-baseline"
+        title={`${card.statusWords}${card.step}`}
+      >
+        <Status tone={seatTone(card)}>
+          <span className="sr-only">{card.statusWords}</span>
+          {card.step}
+        </Status>
       </p>
-      <p className="line-clamp-1 text-sm text-ink-2" title={isGone ? undefined : card.step}>
-        {isGone ? 'Out of this run' : card.step}
-      </p>
-      <div className="mt-2">
+      <div className="mt-1">
         <ProgressBar
           label={`Progress of ${code}`}
           value={card.progress}
           className={isGone ? 'text-line-strong' : roleColours[card.role]}
         />
       </div>
-      <div
-        // Words that change ten times a second are only visual; the reason for dropping out is not.
-        aria-hidden={!isGone}
-        className="mt-2 flex h-11 flex-col justify-end overflow-hidden"
-      >
-        <p className="text-sm text-ink-2">{isGone ? card.step : card.lines}</p>
-      </div>
-      <dl className="mt-2 flex flex-wrap justify-between gap-2 border-t border-line pt-2 text-sm">
+      <dl className="mt-2">
         <Figure
           label="cost"
           value={modelCost(card.costCents === null ? null : card.costCents / 100)}
         />
         <Figure label="latency" value={latency(card.latencyMs)} />
-        <Figure
-          label="confidence"
-          value={
-            card.rank === ''
-              ? percent(card.confidence)
-              : `${percent(card.confidence)} · ${card.rank}`
-          }
-        />
+        <Figure label="confidence" value={percent(card.confidence)} title={card.rank} />
       </dl>
-      <div className="mt-auto flex flex-wrap items-center justify-between gap-x-2">
-        <button
-          type="button"
-          onClick={() => onOpen(code)}
-          className="-ms-2 min-h-11 rounded-control px-2 font-medium text-accent hover:bg-sunken"
-        >
-          Open<span className="sr-only"> {code}</span>
-        </button>
-        <label className="-me-2 flex min-h-11 cursor-pointer items-center gap-2 rounded-control px-2 text-sm hover:bg-sunken">
-          <input
-            type="checkbox"
-            checked={compared}
-            onChange={(event) => onCompare(code, event.currentTarget.checked)}
-            className="size-4 accent-accent"
-          />
-          Compare<span className="sr-only"> {code}</span>
-        </label>
-      </div>
     </li>
   );
 });
 
-function Figure({ label, value }: { label: string; value: string }): ReactNode {
+function Figure({
+  label,
+  value,
+  title = '',
+}: {
+  label: string;
+  value: string;
+  title?: string;
+}): ReactNode {
   return (
-    <div className="min-w-0">
+    <div className="flex justify-between gap-2" title={title === '' ? undefined : title}>
       <dt className="text-ink-3">{label}</dt>
       <dd>{value}</dd>
     </div>
   );
 }
 
-function cardOf(state: RunState, seat: Seat): CardFields {
-  const { view } = state;
+function cardOf({ view }: RunState, seat: Seat): CardFields {
   const described = describeSeat(view, seat);
+  const [word, step] = [statusWord(described), stepWords(view, described)];
   return {
     ...described,
     rank: rankWords(view, described),
-    statusWord: statusWord(described),
-    step: stepWords(view, described),
-    lines: linesOf(state, seat.seat),
+    // A retry's step begins with it.
+    statusWords: step.startsWith(word) ? '' : `${word}: `,
+    step,
   };
-}
-
-/** The end of what the seat is writing, else its answer in one line. */
-function linesOf({ view, texts }: RunState, seat: string): string {
-  const live = texts[`review.${seat}`] ?? texts[`opinion.${seat}`];
-  if (live) return lastWords(live.text);
-  return answerLine(view, seat);
-}
-
-function answerLine(view: RunView, seat: string): string {
-  return opinionOf(view, seat)?.recommendation.one_line ?? '';
-}
-
-function lastWords(text: string): string {
-  const flat = text.replace(/\s+/g, ' ');
-  if (flat.length <= lineCharacters) return flat;
-  const tail = flat.slice(-lineCharacters);
-  return tail.slice(tail.indexOf(' ') + 1);
 }

@@ -1,3 +1,4 @@
+import { makerNameOf } from '#services/models/seating/words.ts';
 import type { ReactNode } from 'react';
 import {
   describeSeat,
@@ -8,7 +9,7 @@ import { type AttemptView } from '#services/optimizations/reading/view.ts';
 import { useRunPart } from '#web/live/live.ts';
 import type { RunState } from '#web/live/run-state.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
-import { latency, modelCost } from '#services/platform/numbers.ts';
+import { latency, modelCost, figure, unknownFigure } from '#services/platform/numbers.ts';
 import { percent } from '#web/ui/text/figures.ts';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';
 import { DataTable } from '#web/ui/table-toggle.tsx';
@@ -16,14 +17,8 @@ import { Tile, TileRow } from '#web/ui/tile.tsx';
 import { Answer } from '#web/run/answer.tsx';
 import { attemptsOf, type Mark, marksOf, seatDollars } from '#web/run/marks.ts';
 import { tokensOf } from '#services/optimizations/reading/costs.ts';
-import {
-  rankWords,
-  roleColours,
-  roleWords,
-  statusTones,
-  statusWord,
-  stepWords,
-} from '#web/run/words.ts';
+import { noAnswerWords, rankWords, seatTone, statusWord, stepWords } from '#web/run/seat-words.ts';
+import { roleColours, roleWords } from '#web/run/drawing/roles.ts';
 
 /** Everything about one seat, in a dialog that follows the run. */
 export function SeatDetail({
@@ -52,23 +47,30 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
   const attempts = attemptsOf(view, code);
   const tokens = tokensOf(attempts.map((one) => one.attempt));
   const marks = marksOf(view);
+  const isOver = view.conclusion !== null;
   const critique = view.calls[`review.${code}`]?.notes?.critique ?? null;
   return (
     <div className="space-y-6">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <span className={`text-lg font-semibold ${roleColours[seat.role]}`}>{seat.name}</span>
         <span className="text-ink-2">
-          {seat.provider} · {roleWords[seat.role]}
+          {makerNameOf(seat.family)} · {roleWords[seat.role]}
         </span>
-        <Status tone={statusTones[described.status]}>{statusWord(described)}</Status>
+        <Status tone={seatTone(described)}>{statusWord(described)}</Status>
         {seat.simulated ? <Badge>Simulated</Badge> : null}
       </div>
       <p className="text-ink-2">{stepWords(view, described)}</p>
       <TileRow>
         <Tile label="cost" value={modelCost(seatDollars(view, code))} />
         <Tile label="latency" value={latency(described.latencyMs)} />
-        <Tile label="Tokens in" value={tokens.input?.toLocaleString() ?? '--'} />
-        <Tile label="Tokens out" value={tokens.output?.toLocaleString() ?? '--'} />
+        <Tile
+          label="Tokens in"
+          value={tokens.input === null ? unknownFigure : figure(tokens.input)}
+        />
+        <Tile
+          label="Tokens out"
+          value={tokens.output === null ? unknownFigure : figure(tokens.output)}
+        />
         <Tile
           label="confidence"
           value={percent(described.confidence)}
@@ -81,14 +83,14 @@ function Detail({ runId, code }: { runId: string; code: string }): ReactNode {
       </section>
       <Marks
         title="Scores received"
-        none="No reviews of this answer yet."
+        none={isOver ? 'No reviews of this answer.' : 'No reviews of this answer yet.'}
         marks={marks.filter((mark) => mark.answer === code)}
         other={(mark) => mark.reviewer}
         otherTitle="Reviewer"
       />
       <Marks
         title="Scores given"
-        none="It hasn't reviewed the others yet."
+        none={isOver ? "It didn't review the others." : "It hasn't reviewed the others yet."}
         marks={marks.filter((mark) => mark.reviewer === code)}
         other={(mark) => mark.answer}
         otherTitle="Answer"
@@ -112,7 +114,7 @@ function AnswerOrWords({ state, seat }: { state: RunState; seat: string }): Reac
   const { opinion = null } = state.view.calls[`opinion.${seat}`] ?? {};
   if (opinion) return <Answer view={state.view} seat={seat} heading="h4" />;
   if (live) return <p className="max-w-prose whitespace-pre-wrap">{live.text}</p>;
-  return <p className="text-ink-2">This model hasn't answered yet.</p>;
+  return <p className="text-ink-2">{noAnswerWords(state.view, seat)}</p>;
 }
 
 function Marks({

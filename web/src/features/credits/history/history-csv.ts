@@ -1,6 +1,6 @@
 import { creditLimits, History, type Transaction } from '#services/credits/contract.ts';
 import { read } from '#web/api/api.ts';
-import { csv } from '#web/ui/text/csv.ts';
+import { csvFile } from '#services/platform/csv.ts';
 
 export const mostLinesOfFile = 10_000;
 
@@ -32,5 +32,5 @@ const columns = [
 
 /** The same column names as in the export of an account. */
 export function historyCsv(lines: readonly Transaction[]): string {
-  return csv([columns, ...lines.map((line) => columns.map((column) => line[column]))]);
+  return csvFile([columns, ...lines.map((line) => columns.map((column) => line[column]))]);
 }

@@ -37,5 +37,5 @@ export function foundSentence(
   if (month !== undefined) return `${word}: ${shown} of ${all}${inMonth}.`;
   return isAll
     ? `${word}: ${shown} of all ${all}.`
-    : `${word}: ${shown} of the newest ${all}. Older ones are not looked through yet.`;
+    : `${word}: ${shown} of the newest ${all}. Load more to search older ones.`;
 }

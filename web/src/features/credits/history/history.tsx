@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { FileDown } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
+import { figure } from '#services/platform/numbers.ts';
 import { type Transaction, TransactionType } from '#services/credits/contract.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
@@ -185,7 +186,7 @@ function OfMonth({ month, filter, receiptOf }: PartProps & { month: string }): R
     <QueryBlock
       answer={statement}
       label={`Loading transactions of ${longMonth(month)}`}
-      failure={`Failed to load transactions of ${longMonth(month)}`}
+      failure={`We couldn't load transactions for ${longMonth(month)}`}
       skeleton={<Skeleton className="h-96" />}
     >
       {({ lines }) => (
@@ -254,7 +255,7 @@ function Download({
   };
   const note =
     state === 'cut'
-      ? `The file holds the newest ${mostLinesOfFile.toLocaleString()} lines. Statements hold every month.`
+      ? `The file has your newest ${figure(mostLinesOfFile)} lines. For older months, download a statement.`
       : typeof state === 'object'
         ? `We couldn't create the file. ${problemSentence(state.failure)}`
         : null;

@@ -26,8 +26,8 @@ export const purchaseStatusNotes: Readonly<Record<PurchaseStatus, string | null>
   open: "If you've paid, it will show here within minutes. If not, it closes on its own within an hour.",
   processing: 'Your credits will arrive once it does. You can leave this page.',
   paid: null,
-  failed: 'Nothing was charged.',
-  expired: 'Nothing was charged.',
+  failed: "You weren't charged.",
+  expired: "You weren't charged.",
 };
 
 type Refusal = NonNullable<Purchase['refusal']>;

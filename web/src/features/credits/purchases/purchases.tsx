@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Purchase, Refund } from '#services/payments/contract.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { day } from '#web/ui/text/day.ts';
+import { day, fullMoment } from '#web/ui/text/day.ts';
 import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { money } from '#web/ui/text/figures.ts';
 import { OutsideLink } from '#web/ui/outside-link.tsx';
@@ -198,9 +198,8 @@ function Refundable({
 
 /** A day, with the time of day in its title. */
 function Day({ at }: { at: string }): ReactNode {
-  const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
   return (
-    <time dateTime={at} title={full.format(new Date(at))}>
+    <time dateTime={at} title={fullMoment(at)}>
       {day(at)}
     </time>
   );

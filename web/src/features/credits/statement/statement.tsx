@@ -35,7 +35,7 @@ export function MonthlyStatement({
         </p>
         <p className="hidden text-end print:block">
           <span className="block font-medium">{productName}</span>
-          <span className="block">Statement of credits, {longMonth(month)}</span>
+          <span className="block">Credit statement, {longMonth(month)}</span>
           <span className="block">As of {day(readAt)}</span>
         </p>
       </div>

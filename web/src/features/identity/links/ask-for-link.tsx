@@ -1,9 +1,14 @@
 import type { ReactNode } from 'react';
-import { ResetLinkRequest } from '#services/identity/contract.ts';
+import { ResetLinkRequest } from '#services/identity/contract/forms.ts';
 import { TextField } from '#web/ui/form/field.tsx';
 import { useForm } from '#web/ui/form/form.ts';
 import { useHydrated } from '#web/ui/hydrated.ts';
-import { LinkRequestButton, LinkRequestOutcome } from './link-request.tsx';
+import {
+  type AskedLink,
+  linkPromises,
+  LinkRequestButton,
+  LinkRequestOutcome,
+} from './link-request.tsx';
 import {
   requestMagicLink,
   requestReset,
@@ -11,22 +16,12 @@ import {
 } from '#web/features/identity/sessions/session.ts';
 import { useLinkRequest } from './use-link-request.ts';
 
-export type AskedLink = 'confirm' | 'magic' | 'reset';
-
 const senders: Readonly<
   Record<AskedLink, (email: string, redirect: string | undefined) => Promise<void>>
 > = {
   confirm: (email, redirect) => resendConfirmation({ email, ...(redirect ? { redirect } : {}) }),
   magic: (email, redirect) => requestMagicLink({ email, ...(redirect ? { redirect } : {}) }),
   reset: (email) => requestReset({ email }),
-};
-
-/** What the email's link does and how long it works. */
-export const linkPromises: Readonly<Record<AskedLink, string>> = {
-  confirm:
-    'The link confirms your address. It works once, for 24 hours, and signs you in when you open it in the browser where you signed up.',
-  magic: 'The link signs you in. It works once, for 10 minutes, in this browser.',
-  reset: 'The link lets you choose a new password. It works once, for 10 minutes, in this browser.',
 };
 
 /** One field and one button that request a link by email. */

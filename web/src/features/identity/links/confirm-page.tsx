@@ -8,7 +8,8 @@ import { AskForLink } from './ask-for-link.tsx';
 import { type ConfirmationPlan, confirmedWords, planOf } from './confirmation.ts';
 import { ContactLink, LandingPage, NextSteps } from './landing-page.tsx';
 import { home, safeReturnPath } from '#web/features/identity/sessions/return-path.ts';
-import { exchange, restoreSession, useSession } from '#web/features/identity/sessions/session.ts';
+import { restoreSession, useSession } from '#web/features/identity/sessions/session.ts';
+import { exchange } from './link-calls.ts';
 import { forgetUnconfirmed, readUnconfirmed } from '#web/features/identity/unconfirmed.ts';
 
 type Outcome =
@@ -87,7 +88,7 @@ async function exchanged(access: string, refresh: string): Promise<Outcome> {
     return signedIn;
   } catch (error) {
     // The address is confirmed either way; only the sign-in is left to the user.
-    console.warn('The confirmed address could not be signed in', error);
+    console.warn("Your address is confirmed, but we couldn't sign you in", error);
     return signedOut;
   }
 }
@@ -120,7 +121,7 @@ function Success({
     return () => clearTimeout(timer);
   }, [stays, next, router]);
   const place = !isSignedIn
-    ? 'the login'
+    ? 'the login page'
     : isElsewhere
       ? 'the page you came for'
       : 'your dashboard';
@@ -136,9 +137,11 @@ function Success({
       )}
       {/* While the focus is inside, the user decides when to continue. */}
       <div className="space-y-3" onFocus={() => setStays(true)}>
-        {isSignedIn ? null : <p>A link signs you in only in the browser where you asked for it.</p>}
+        {isSignedIn ? null : (
+          <p>For your safety, a link signs you in only in the browser where you asked for it.</p>
+        )}
         <p className="text-ink-2">
-          {stays ? `Continue to ${place} when you like.` : `You are on your way to ${place}.`}
+          {stays ? `Continue to ${place} when you're ready.` : `Taking you to ${place}…`}
         </p>
         <LinkButton {...placeOf(next)} replace tone="primary" wide>
           Continue
@@ -163,10 +166,10 @@ function Failure({ sentence }: Extract<Outcome, { state: 'error' }>): ReactNode 
   if (isSignedIn) {
     return (
       <LandingPage heading="Confirmation failed" below={<NextSteps />}>
-        <Notice tone="bad" title="The link did not work" announced={sentence}>
+        <Notice tone="bad" title="That link didn't work" announced={sentence}>
           {sentence}
         </Notice>
-        <p className="text-ink-2">You are signed in anyway.</p>
+        <p className="text-ink-2">You're still signed in.</p>
       </LandingPage>
     );
   }
@@ -174,7 +177,7 @@ function Failure({ sentence }: Extract<Outcome, { state: 'error' }>): ReactNode 
     <LandingPage heading="Confirmation failed" below={<ContactLink />}>
       <Notice
         tone="bad"
-        title="Your e-mail is not confirmed"
+        title="We couldn't confirm your email"
         announced={sentence}
         actions={
           <>
@@ -185,8 +188,8 @@ function Failure({ sentence }: Extract<Outcome, { state: 'error' }>): ReactNode 
       >
         {sentence}
       </Notice>
-      <p className="text-ink-2">Have you signed up already? Then we send you the link again.</p>
-      <AskForLink kind="confirm" label="Send the confirmation" email={readUnconfirmed()?.email} />
+      <p className="text-ink-2">Already signed up? We'll send you a new link.</p>
+      <AskForLink kind="confirm" label="Send confirmation" email={readUnconfirmed()?.email} />
     </LandingPage>
   );
 }

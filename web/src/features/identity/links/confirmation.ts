@@ -15,7 +15,7 @@ export type ConfirmationPlan =
 
 export const confirmedWords = {
   signedIn: 'Your email has been confirmed successfully! You are now logged in.',
-  signedOut: 'Your email has been confirmed successfully! Please log in.',
+  signedOut: 'Your email has been confirmed successfully! Please sign in.',
 } as const;
 
 export const confirmationFailed =

@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { contactEmail } from '#web/app/product.ts';
 import { Card } from '#web/ui/card.tsx';
 import { useSession } from '#web/features/identity/sessions/session.ts';
 
@@ -44,22 +43,19 @@ export function NextSteps(): ReactNode {
           </Link>
         </li>
       ))}
-      {contactEmail ? (
-        <li>
-          <ContactLink />
-        </li>
-      ) : null}
+      <li>
+        <ContactLink />
+      </li>
     </ul>
   );
 }
 
-/** Nothing without a contact address. */
 export function ContactLink(): ReactNode {
-  return contactEmail ? (
-    <a href={`mailto:${contactEmail}`} className={linkClasses}>
-      Write to {contactEmail}
-    </a>
-  ) : null;
+  return (
+    <Link to="/contact" className={linkClasses}>
+      Contact us
+    </Link>
+  );
 }
 
 const linkClasses = 'link inline-flex min-h-11 items-center';

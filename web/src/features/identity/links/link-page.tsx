@@ -1,6 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { type LinkKind, type LinkReply, ownPath } from '#services/identity/contract.ts';
+import type { LinkKind, LinkReply } from '#services/identity/contract.ts';
+import { ownPath } from '#services/identity/contract/forms.ts';
 import { identityProblems } from '#services/identity/refusals.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
@@ -11,7 +12,8 @@ import { FailureBanner, failureSentence } from '#web/features/identity/form-fail
 import { LandingPage, NextSteps } from './landing-page.tsx';
 import { isLinkKind, linkWords } from './link-words.ts';
 import { isOtherUser } from '#web/features/identity/sessions/other-person.ts';
-import { followLink, type Session, useSession } from '#web/features/identity/sessions/session.ts';
+import { type Session, useSession } from '#web/features/identity/sessions/session.ts';
+import { followLink } from './link-calls.ts';
 import { readUnconfirmed } from '#web/features/identity/unconfirmed.ts';
 
 /**
@@ -66,7 +68,7 @@ function KnownLink({ kind, arrival }: { kind: LinkKind; arrival: Arrival | null 
       ) : (
         <>
           <FailureBanner
-            title="That did not work"
+            title="That didn't work"
             failure={failure}
             sentence={failureSentence(failure, 'Please try again.')}
           />
@@ -99,7 +101,7 @@ function SwitchUser({
   const notice = useRef<HTMLDivElement>(null);
   // The button that had the focus is gone.
   useEffect(() => notice.current?.focus(), []);
-  const sentence = `You are signed in as ${from}; continuing signs you in as ${reply.email}.`;
+  const sentence = `You're signed in as ${from}. If you continue, you'll be signed in as ${reply.email}.`;
   return (
     <LandingPage heading={heading}>
       <Notice
@@ -110,7 +112,7 @@ function SwitchUser({
         actions={
           <>
             <LinkButton to="/dashboard" replace>
-              Stay as you are
+              Stay signed in
             </LinkButton>
             <Button onClick={() => onContinue(reply)}>Continue</Button>
           </>
@@ -139,21 +141,21 @@ function LinkOver({ kind, failure }: { kind: LinkKind; failure: ApiProblem }): R
     return (
       <Notice
         tone="ok"
-        title="You are signed in"
-        announced="You are signed in"
+        title="You're signed in"
+        announced="You're signed in"
         actions={
           <LinkButton to="/dashboard" replace tone="primary">
             Continue
           </LinkButton>
         }
       >
-        This link was already used, and your session is still there.
+        This link was already used. You're still signed in.
       </Notice>
     );
   }
   const known = isLinkProblem(failure.code)
     ? identityProblems[failure.code]
-    : { title: 'This link is not valid', message: failure.message };
+    : { title: "This link isn't valid", message: failure.message };
   return (
     <>
       <FailureBanner title={known.title} failure={failure} sentence={known.message} />
@@ -174,16 +176,13 @@ function Instead({ kind }: { kind: LinkKind }): ReactNode {
   const email = readUnconfirmed()?.email;
   if (instead === null) {
     return (
-      <p>
-        Your account settings say which address counts. When you change it there again, a new link
-        is sent.
-      </p>
+      <p>Your account settings show your current address. Change it there to get a new link.</p>
     );
   }
   return (
     <AskForLink
       kind={instead}
-      label={kind === 'undo' ? 'Send a link to reset the password' : 'Send a new link'}
+      label={kind === 'undo' ? 'Send a reset link' : 'Send a new link'}
       email={kind === 'confirm' ? email : undefined}
     />
   );
@@ -192,9 +191,8 @@ function Instead({ kind }: { kind: LinkKind }): ReactNode {
 function NoToken({ kind }: { kind: LinkKind }): ReactNode {
   return (
     <LandingPage heading={linkWords[kind].heading} below={<NextSteps />}>
-      <Notice tone="warn" title="This page needs the whole link">
-        Its last part is missing, or it left the address when this page was opened before. Open the
-        link in the mail again, or ask for a new one.
+      <Notice tone="warn" title="This link is incomplete">
+        Part of the link is missing. Open it again from your email, or get a new one.
       </Notice>
       <Instead kind={kind} />
     </LandingPage>
@@ -205,8 +203,7 @@ function UnknownLink(): ReactNode {
   return (
     <LandingPage heading={identityProblems['link-invalid'].title} below={<NextSteps />}>
       <Notice tone="warn" title={identityProblems['link-invalid'].title}>
-        Links of this kind do not exist. Open the link in the mail again, or get one that signs you
-        in.
+        We don't recognize this link. Open it again from your email, or get a new sign-in link.
       </Notice>
       <AskForLink kind="magic" label="Send a new link" />
     </LandingPage>

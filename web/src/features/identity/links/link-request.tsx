@@ -5,6 +5,17 @@ import { Notice } from '#web/ui/feedback/notice.tsx';
 import { FormFailure } from '#web/features/identity/form-failure.tsx';
 import type { LinkRequestState } from './use-link-request.ts';
 
+export type AskedLink = 'confirm' | 'magic' | 'reset';
+
+/** What the email's link does and how long it works. */
+export const linkPromises: Readonly<Record<AskedLink, string>> = {
+  confirm:
+    "This link confirms your address. It works once within 24 hours. Open it in the browser you signed up in and you'll be signed in too.",
+  magic: 'This link signs you in. It works once, within 10 minutes, in this browser.',
+  reset:
+    'This link lets you choose a new password. It works once, within 10 minutes, in this browser.',
+};
+
 /** The same words for every address, so that they do not reveal whether an account exists. */
 const onItsWay = 'If an account exists, a link is on its way';
 
@@ -19,7 +30,7 @@ export function LinkRequestOutcome({
   return (
     <>
       <FormFailure
-        title="The link was not sent"
+        title="We couldn't send the link"
         failure={request.failure}
         fallback="Please try again."
       />
@@ -35,7 +46,7 @@ export function LinkRequestOutcome({
 }
 
 /** Local mode shows every email here instead of sending it. */
-export const localMailbox = { name: 'the mailbox of this machine', url: '/dev/mail' };
+export const localMailbox = { name: 'the local mailbox', url: '/dev/mail' };
 
 /** A new tab, so that this one stays for the next step. */
 export function OpenMailbox({ name, url }: { name: string; url: string }): ReactNode {
@@ -44,7 +55,7 @@ export function OpenMailbox({ name, url }: { name: string; url: string }): React
       <a href={url} target="_blank" rel="noopener noreferrer" className="link">
         Open {name}
       </a>{' '}
-      <span className="text-sm text-ink-3">(in a new tab)</span>
+      <span className="text-sm text-ink-3">(opens in a new tab)</span>
     </p>
   );
 }
@@ -68,7 +79,7 @@ export function LinkRequestButton({
       {request.busy
         ? 'Sending…'
         : isWaiting
-          ? `${label} again in ${request.waitSeconds} s`
+          ? `${label} again in ${request.waitSeconds}s`
           : request.sent > 0
             ? `${label} again`
             : label}

@@ -1,5 +1,5 @@
 import { type LinkKind, linkKinds } from '#services/identity/contract.ts';
-import type { AskedLink } from './ask-for-link.tsx';
+import type { AskedLink } from './link-request.tsx';
 
 /** What the page behind an email's link says before its button is pressed. */
 export type LinkWords = {
@@ -15,22 +15,21 @@ export const linkWords: Readonly<Record<LinkKind, LinkWords>> = {
   confirm: {
     heading: 'Confirm your address',
     promise:
-      'The button confirms that this address is yours. In the browser where you signed up it signs you in, too; in another one you choose a new password first.',
+      "Confirm that this address is yours. In the browser you signed up in, this also signs you in. In another browser, you'll choose a new password first.",
     button: 'Confirm my address',
     busy: 'Confirming…',
     instead: 'confirm',
   },
   magic: {
     heading: 'Sign in with this link',
-    promise: 'The button signs you in, if this is the browser where you asked for the link.',
+    promise: 'This works in the browser where you asked for the link.',
     button: 'Sign in',
     busy: 'Signing in…',
     instead: 'magic',
   },
   reset: {
     heading: 'Reset your password',
-    promise:
-      'The button opens the form for your new password. Until you have saved one, the old one stays as it is.',
+    promise: "Next you'll choose a new password. Your old one works until you save it.",
     button: 'Choose a new password',
     busy: 'One moment…',
     instead: 'reset',
@@ -38,16 +37,16 @@ export const linkWords: Readonly<Record<LinkKind, LinkWords>> = {
   email: {
     heading: 'Use this address',
     promise:
-      'From now on you sign in with this address, and our mails go here. The address you had gets a mail with a link that undoes this for 7 days.',
+      "You'll sign in with this address from now on, and our emails will come here. We'll email your old address a link to undo this within 7 days.",
     button: 'Use this address',
     busy: 'Changing…',
     instead: null,
   },
   undo: {
-    heading: 'Undo the change of your address',
+    heading: 'Undo the address change',
     promise:
-      'The button brings this address back, ends every session and removes the password, so that the person who changed it is out. On the next page you choose a new password.',
-    button: 'Bring my address back',
+      "This restores your address, signs out every device, and removes the password, so the person who changed it is locked out. Next you'll choose a new password.",
+    button: 'Restore my address',
     busy: 'Undoing…',
     instead: 'reset',
   },

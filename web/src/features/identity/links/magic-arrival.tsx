@@ -1,6 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { identityProblems } from '#services/identity/refusals.ts';
+import { forget, readKept } from '#web/consent/device.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { type Arrival, forgetArrival } from '#web/features/identity/sessions/arrival.ts';
@@ -9,7 +10,8 @@ import { sentenceOfCode, unknownError } from '#web/features/identity/error-sente
 import { failureSentence } from '#web/features/identity/form-failure.tsx';
 import { isOtherUser } from '#web/features/identity/sessions/other-person.ts';
 import { safeReturnPath } from '#web/features/identity/sessions/return-path.ts';
-import { exchange, restoreSession, useSession } from '#web/features/identity/sessions/session.ts';
+import { restoreSession, useSession } from '#web/features/identity/sessions/session.ts';
+import { exchange } from './link-calls.ts';
 import {
   expiredByThisClock,
   invalidTokens,
@@ -51,8 +53,8 @@ function Failure({
   return (
     <Notice
       tone="bad"
-      title="The sign-in link did not work"
-      announced={`The sign-in link did not work. ${sentence}`}
+      title="That sign-in link didn't work"
+      announced={`That sign-in link didn't work. ${sentence}`}
       onDismiss={forgetArrival}
       actions={
         isSignedIn ? (
@@ -65,7 +67,7 @@ function Failure({
       <div className="max-w-form space-y-5">
         <p>{sentence}</p>
         {isSignedIn ? (
-          <p>You are signed in anyway.</p>
+          <p>You're still signed in.</p>
         ) : (
           <AskForLink kind="magic" label="Send a new link" redirect={redirect} />
         )}
@@ -140,8 +142,7 @@ const verifierKey = 'sevenfold.pkce';
 
 /** The PKCE verifier that this tab kept when it requested a code; it works once. */
 function takeVerifier(): string | null {
-  if (!navigator.cookieEnabled) return null;
-  const verifier = sessionStorage.getItem(verifierKey);
-  sessionStorage.removeItem(verifierKey);
+  const verifier = readKept(verifierKey);
+  forget(verifierKey);
   return verifier;
 }

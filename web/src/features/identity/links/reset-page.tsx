@@ -1,6 +1,6 @@
 import { useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { NewPasswordForm } from '#services/identity/contract.ts';
+import { NewPasswordForm } from '#services/identity/contract/forms.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { useForm } from '#web/ui/form/form.ts';
@@ -10,21 +10,21 @@ import { useArrival } from '#web/features/identity/sessions/arrival.ts';
 import { FormFailure } from '#web/features/identity/form-failure.tsx';
 import { LandingPage, NextSteps } from './landing-page.tsx';
 import { NewPassword } from '#web/features/identity/new-password.tsx';
-import { resetPassword } from '#web/features/identity/sessions/session.ts';
+import { resetPassword } from './link-calls.ts';
 import { signupFieldErrors } from '#web/features/identity/signup-refusal.ts';
 import { forgetUnconfirmed } from '#web/features/identity/unconfirmed.ts';
 
 /** Why a user must choose a password without having requested a reset. */
 const reasons: Readonly<Record<string, { title: string; words: string }>> = {
   confirmed: {
-    title: 'Your e-mail address is confirmed',
+    title: 'Your email address is confirmed',
     words:
-      'The account was made in another browser. To be sure that it is yours alone, its password and its sessions were removed. Choose a password of your own.',
+      'This account was created in another browser. To make sure only you can use it, we removed its password and signed out every device. Choose a new password.',
   },
   undone: {
-    title: 'Your address is back',
+    title: 'Your address is restored',
     words:
-      'The password was removed and every session has ended, so that the person who changed the address is out. Choose a new password.',
+      'We removed the password and signed out every device, so the person who changed your address is locked out. Choose a new password.',
   },
 };
 
@@ -48,7 +48,9 @@ export function ResetPage({ reason }: { reason: string | undefined }): ReactNode
 function Reason({ reason }: { reason: string | undefined }): ReactNode {
   const known = reason !== undefined && Object.hasOwn(reasons, reason) ? reasons[reason] : null;
   if (!known)
-    return <p className="text-ink-2">Saving it ends every other session and signs you in.</p>;
+    return (
+      <p className="text-ink-2">Saving signs you in here and signs you out everywhere else.</p>
+    );
   return (
     <Notice tone="ok" title={known.title} announced={known.title}>
       {known.words}
@@ -92,7 +94,7 @@ function ResetForm({ ticket, onDead }: { ticket: string; onDead: () => void }): 
   return (
     <form {...form.props} className="space-y-5">
       <FormFailure
-        title="The password was not saved"
+        title="We couldn't save your password"
         failure={form.failure}
         fallback="Please try again."
       />
@@ -119,7 +121,7 @@ function isDead(error: unknown): boolean {
 }
 
 function NoTicket({ wasThere }: { wasThere: boolean }): ReactNode {
-  const title = wasThere ? 'This link is over' : 'This page needs a link';
+  const title = wasThere ? 'This link no longer works' : 'This page needs a link';
   return (
     <LandingPage heading="Choose a new password" below={<NextSteps />}>
       <Notice
@@ -133,8 +135,8 @@ function NoTicket({ wasThere }: { wasThere: boolean }): ReactNode {
         }
       >
         {wasThere
-          ? 'It works once, for 10 minutes, and in the browser where it was asked for. No new password was saved.'
-          : 'The link to it comes by mail. When you reload this page it has to be asked for again.'}
+          ? "A reset link works once, within 10 minutes, in the browser where you asked for it. Your password hasn't changed."
+          : 'You get to this page from a link in your email. If you reloaded the page, ask for a new link.'}
       </Notice>
     </LandingPage>
   );

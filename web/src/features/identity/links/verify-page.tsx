@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
-import { maskedEmail } from '#services/identity/contract.ts';
+import { maskedEmail } from '#services/identity/contract/forms.ts';
 import { isLocalMode } from '#web/app/local-mode.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Card } from '#web/ui/card.tsx';
-import { AskForLink, linkPromises } from './ask-for-link.tsx';
+import { AskForLink } from './ask-for-link.tsx';
 import { ContactLink } from './landing-page.tsx';
 import {
+  linkPromises,
   LinkRequestButton,
   LinkRequestOutcome,
   localMailbox,
@@ -14,9 +15,9 @@ import {
 } from './link-request.tsx';
 import { mailboxOf } from '#web/features/identity/mailbox.ts';
 import {
-  resendConfirmation,
   restoreSession,
   useSession,
+  resendConfirmation,
 } from '#web/features/identity/sessions/session.ts';
 import {
   forgetUnconfirmed,
@@ -51,18 +52,18 @@ export function VerifyPage({ redirect }: Onward): ReactNode {
       </Card>
       <section aria-labelledby="mails" className="space-y-3">
         <h2 id="mails" className="text-2xl">
-          The mails you get
+          What we'll email you
         </h2>
         <ol className="list-decimal space-y-2 ps-5 text-ink-2">
           <li>
-            <strong className="text-ink">Now: the confirmation.</strong> Its link works once, for 24
-            hours. Until you open it, we send only links that somebody asks for.
+            <strong className="text-ink">Now: a confirmation link.</strong> It works once, within 24
+            hours. Until you open it, we send only links someone asks for.
           </li>
           <li>
-            <strong className="text-ink">Afterwards: only about your account.</strong> Links that
-            you ask for, notices when your password or address changes, receipts, refunds, disputes
-            and payments that failed, and, as you choose, a word when few credits are left or a run
-            has ended.
+            <strong className="text-ink">After that: only account emails.</strong> Links you ask
+            for, security notices, receipts, refunds, disputes, failed payments, a copy of any
+            message you send us, and changes to our terms. We also write when your credits run low,
+            until you turn that off in Account Settings, and when a run ends, if you turn that on.
           </li>
         </ol>
       </section>
@@ -104,15 +105,15 @@ function Waiting({ kept, redirect }: { kept: Kept } & Onward): ReactNode {
   return (
     <>
       <p>
-        {kept.sentAt === null ? 'This address is not confirmed yet: ' : 'We sent a link to '}
+        {kept.sentAt === null ? "You haven't confirmed this address yet: " : 'We sent a link to '}
         <strong className="font-semibold break-words">{maskedEmail(email)}</strong>
-        {kept.sentAt === null ? '' : '. Your account is ready once you have opened it.'}
+        {kept.sentAt === null ? '' : '. Open it and your account is ready.'}
       </p>
       {mailbox ? <OpenMailbox {...mailbox} /> : null}
       <LinkRequestOutcome request={request}>{linkPromises.confirm}</LinkRequestOutcome>
       <LinkRequestButton
         request={request}
-        label={kept.sentAt === null ? 'Send the link' : 'Send it'}
+        label={kept.sentAt === null ? 'Send link' : 'Send it'}
         wide
         onClick={() => void request.ask(send)}
       />
@@ -133,14 +134,14 @@ function WithoutAddress({ redirect }: Onward): ReactNode {
   return (
     <>
       <p className="text-ink-2">
-        Type the address that you signed up with, and we send the confirmation again. Was there a
-        slip in it?{' '}
+        Enter the address you signed up with and we'll send the confirmation again. Typo in the
+        address?{' '}
         <Link to="/signup" search={redirect ? { redirect } : {}} className="link">
           Sign up again
         </Link>{' '}
         with the right one.
       </p>
-      <AskForLink kind="confirm" label="Send the confirmation" redirect={redirect} />
+      <AskForLink kind="confirm" label="Send confirmation" redirect={redirect} />
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { createSignal } from '#web/ui/signal.ts';
 
 /**
  * Secrets that a link brought in the address. They are removed before anything else happens on the
@@ -67,11 +68,11 @@ function pathOf(url: URL): string {
 }
 
 let held: Arrival | null = null;
-const listeners = new Set<() => void>();
+const changes = createSignal();
 
 function hold(next: Arrival | null): void {
   held = next;
-  for (const listener of listeners) listener();
+  changes.emit();
 }
 
 /** Cleans the address bar. The entry file calls this before anything else. */
@@ -111,14 +112,9 @@ export function forgetArrival(): void {
 
 export function useArrival(path: string): Arrival | null {
   const arrival = useSyncExternalStore(
-    subscribe,
+    changes.subscribe,
     () => held,
     () => null,
   );
   return arrival?.path === pagePath(path) ? arrival : null;
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
 }

@@ -5,21 +5,20 @@ import {
   type LoginRequest,
   LoginForm as LoginSchema,
   ResetLinkRequest,
-} from '#services/identity/contract.ts';
+} from '#services/identity/contract/forms.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Checkbox, TextField } from '#web/ui/form/field.tsx';
 import { firstErrors, type Form, useForm } from '#web/ui/form/form.ts';
 import { useHydrated } from '#web/ui/hydrated.ts';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
-import { linkPromises } from '#web/features/identity/links/ask-for-link.tsx';
 import { FormFailure } from '#web/features/identity/form-failure.tsx';
 import {
+  linkPromises,
   LinkRequestButton,
   LinkRequestOutcome,
 } from '#web/features/identity/links/link-request.tsx';
 import { login, requestMagicLink } from './session.ts';
-import { keepUnconfirmed } from '#web/features/identity/unconfirmed.ts';
 import { useLinkRequest } from '#web/features/identity/links/use-link-request.ts';
 
 const readLogin = (data: FormData) => ({
@@ -52,6 +51,7 @@ export function LoginForm({
         await login(request);
       } catch (error) {
         if (!isUnconfirmed(error)) throw error;
+        const { keepUnconfirmed } = await import('#web/features/identity/unconfirmed.ts');
         keepUnconfirmed({ email: request.email, sentAt: null });
         await navigate({ to: '/auth/verify-email', search });
       }
@@ -84,7 +84,7 @@ export function LoginForm({
       <Checkbox
         label="Remember me"
         name="remember"
-        hint="Keeps you signed in on this device for up to 30 days."
+        hint="Stay signed in on this device for up to 30 days, or until you don't use it for a week."
       />
       <Button type="submit" tone="primary" wide busy={form.busy} disabled={!hydrated}>
         {form.busy ? 'Signing in…' : 'Login'}
@@ -118,7 +118,7 @@ function MagicLink({ form, redirect }: { form: Form; redirect: string }): ReactN
       <LinkRequestOutcome request={request}>{linkPromises.magic}</LinkRequestOutcome>
       <LinkRequestButton
         request={request}
-        label="E-mail me a sign-in link"
+        label="Email me a sign-in link"
         wide
         disabled={!hydrated}
         onClick={send}

@@ -1,4 +1,4 @@
-import { ownPath } from '#services/identity/contract.ts';
+import { ownPath } from '#services/identity/contract/forms.ts';
 
 export const home = '/dashboard';
 

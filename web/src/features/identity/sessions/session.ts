@@ -1,21 +1,20 @@
 import { useSyncExternalStore } from 'react';
 import * as v from 'valibot';
+import type { MagicLinkRequest, ResendRequest } from '#services/identity/contract.ts';
+import type {
+  LoginRequest,
+  ResetLinkRequest,
+  SignupRequest,
+} from '#services/identity/contract/forms.ts';
 import {
   DoneReply,
-  type ExchangeRequest,
-  type LinkKind,
-  LinkReply,
-  type LoginRequest,
-  type MagicLinkRequest,
-  type PasswordResetRequest,
-  type ResendRequest,
-  type ResetLinkRequest,
   SessionReply as SessionReplySchema,
   SignupReply as SignupReplySchema,
   type SignupReply,
-  type SignupRequest,
   type User,
-} from '#services/identity/contract.ts';
+} from '#services/identity/contract/session.ts';
+import { removeStored } from '#web/consent/consent.ts';
+import { createSignal } from '#web/ui/signal.ts';
 import {
   accessTokenLeftMs,
   ApiProblem,
@@ -26,6 +25,7 @@ import {
   setAccessToken,
   write,
 } from '#web/api/api.ts';
+import { writeIn } from '#services/platform/locale.ts';
 import { inOneTab, checkRegularly, renewalTimes } from './renewal.ts';
 
 /**
@@ -44,7 +44,7 @@ export type Session =
   | { readonly status: 'unreachable'; readonly problem: ApiProblem };
 
 /** A reply that carries a session. The times are optional: see `lifetimeSeconds`. */
-const SignedInReply = v.object({
+export const SignedInReply = v.object({
   token: v.string(),
   expires_at: v.optional(v.string()),
   expires_in: v.optional(v.number()),
@@ -55,9 +55,9 @@ const SessionState = v.nullable(SignedInReply);
 
 const unknown: Session = { status: 'unknown' };
 let session: Session = unknown;
-const listeners = new Set<() => void>();
-const endListeners = new Set<() => void>();
-const resumeListeners = new Set<() => void>();
+const changes = createSignal();
+const ends = createSignal();
+const resumptions = createSignal();
 
 /**
  * What tabs of this browser publish to each other; never a token. Opened by `connectSession`,
@@ -71,7 +71,7 @@ function publish(word: Word): void {
 }
 
 /** For debugging; it names no user and no token. */
-function note(
+export function note(
   event: 'signed in' | 'signed out' | 'token refreshed' | 'user updated' | 'password recovery',
 ): void {
   console.debug(`Session: ${event}`);
@@ -79,36 +79,27 @@ function note(
 
 function become(next: Session): Session {
   session = next;
-  for (const listener of listeners) listener();
+  // Before anything is drawn with it.
+  writeIn('user' in next ? next.user.preferences.locale : null);
+  changes.emit();
   return next;
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
 }
 
 export function useSession(): Session {
   return useSyncExternalStore(
-    subscribe,
+    changes.subscribe,
     () => session,
     () => unknown,
   );
 }
 
 /** Calls back when a user leaves, so that caches, drafts and streams can be emptied. */
-export function onSessionEnd(listener: () => void): () => void {
-  endListeners.add(listener);
-  return () => endListeners.delete(listener);
-}
+export const onSessionEnd = ends.subscribe;
 
 /**
  * Calls back when the same user continues after the session had ended: failed reads may work now.
  */
-export function onSessionResume(listener: () => void): () => void {
-  resumeListeners.add(listener);
-  return () => resumeListeners.delete(listener);
-}
+export const onSessionResume = resumptions.subscribe;
 
 // ── reading the session ─────────────────────────────────────────────────────────────────────────
 
@@ -169,6 +160,7 @@ async function sessionFrom(request: () => Promise<SignedInReply | null>): Promis
     return reply ? signedIn(reply) : signedOutByServer();
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
+    console.warn(`Token refresh failed: ${error.message}`);
     if (begun !== era) return knownSession();
     if (error.status === 401) return signedOutByServer();
     // A signed-in user stays signed in while the network is down.
@@ -194,12 +186,12 @@ function signedIn(reply: SignedInReply): Session {
   });
   // Another user on the same page must not see the first one's cached data.
   const isOtherUser = lastUserId !== null && lastUserId !== reply.user.id;
-  if (isOtherUser) for (const listener of endListeners) listener();
+  if (isOtherUser) ends.emit();
   lastUserId = reply.user.id;
   note(before.status === 'authenticated' ? 'token refreshed' : 'signed in');
   const next = become({ status: 'authenticated', user: reply.user });
   if (before.status === 'expired' && !isOtherUser) {
-    for (const listener of resumeListeners) listener();
+    resumptions.emit();
   }
   return next;
 }
@@ -217,7 +209,7 @@ function signedOutByServer(): Session {
 // ── signing in ──────────────────────────────────────────────────────────────────────────────────
 
 /** A session that this tab requested; the other tabs are notified. */
-function enter(reply: SignedInReply): void {
+export function enter(reply: SignedInReply): void {
   beginEra();
   signedIn(reply);
   publish('signed-in');
@@ -232,22 +224,6 @@ export async function signup(request: SignupRequest): Promise<SignupReply> {
   const reply = await write('POST', '/auth/signup', request, SignupReplySchema);
   if ('token' in reply) enter(reply);
   return reply;
-}
-
-/** Signs in with a link's one-time pair of tokens or its code. */
-export async function exchange(request: v.InferInput<typeof ExchangeRequest>): Promise<User> {
-  const reply = await write('POST', '/auth/exchange', request, SignedInReply);
-  enter(reply);
-  return reply.user;
-}
-
-/** Sets a password with the ticket of a reset link, and signs in. */
-export async function resetPassword(
-  request: v.InferInput<typeof PasswordResetRequest>,
-): Promise<void> {
-  const reply = await write('POST', '/auth/password/reset', request, SignedInReply);
-  note('password recovery');
-  enter(reply);
 }
 
 // ── emails and their links ──────────────────────────────────────────────────────────────────────
@@ -269,11 +245,6 @@ export async function resendConfirmation(
   await write('POST', '/auth/resend-confirmation', request, DoneReply);
 }
 
-/** Uses up a link of an email and returns the path to go to. */
-export async function followLink(kind: LinkKind, token: string): Promise<LinkReply> {
-  return write('POST', `/auth/links/${kind}`, { token }, LinkReply);
-}
-
 // ── changes and signing out ─────────────────────────────────────────────────────────────────────
 
 /** Shows a changed user here and in the other tabs. */
@@ -286,9 +257,16 @@ export function updateUser(user: User): void {
 }
 
 function isDifferent(one: User, other: User): boolean {
-  return (['name', 'email', 'avatar_url', 'subscription_tier'] as const).some(
-    (field) => (one[field] ?? null) !== (other[field] ?? null),
-  );
+  return (
+    [
+      'name',
+      'email',
+      'avatar_url',
+      'subscription_tier',
+      'preferred_dashboard',
+      'preferences',
+    ] as const
+  ).some((field) => JSON.stringify(one[field] ?? null) !== JSON.stringify(other[field] ?? null));
 }
 
 /**
@@ -306,7 +284,7 @@ function leave(): void {
   setAccessToken(null);
   lastUserId = null;
   removeDrafts();
-  for (const listener of endListeners) listener();
+  ends.emit();
   note('signed out');
   become({ status: 'anonymous' });
 }
@@ -329,12 +307,6 @@ async function endOnServer(): Promise<void> {
 /** Drafts are private: every user's drafts are removed at sign-out. */
 function removeDrafts(): void {
   removeStored((key) => key.startsWith('sevenfold.draft.'));
-}
-
-function removeStored(matches: (key: string) => boolean): void {
-  // A browser that forbids storage throws on any access, and has nothing to remove.
-  if (!navigator.cookieEnabled) return;
-  for (const key of Object.keys(localStorage)) if (matches(key)) localStorage.removeItem(key);
 }
 
 /**

@@ -23,7 +23,7 @@ export function SignInAgain({ email }: { email: string }): ReactNode {
           </Button>
         }
       >
-        Your session has ended. Nothing on this page is lost.
+        Your session has expired. Nothing on this page is lost.
       </Notice>
       <Dialog open={open} onClose={() => setOpen(false)} title="Please sign in again">
         <LoginForm email={email} />
@@ -32,7 +32,7 @@ export function SignInAgain({ email }: { email: string }): ReactNode {
           <a href="/login" target="_blank" rel="noopener" className="link">
             Sign in another way
           </a>{' '}
-          <span className="text-sm text-ink-3">(in a new tab; this page then continues)</span>
+          <span className="text-sm text-ink-3">(opens in a new tab; come back here afterward)</span>
         </p>
       </Dialog>
     </div>

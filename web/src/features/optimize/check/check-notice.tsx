@@ -1,4 +1,5 @@
 import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
+import { figure } from '#services/platform/numbers.ts';
 import { withAnswers } from '#services/optimizations/check/questions.ts';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { Button } from '#web/ui/form/button.tsx';
@@ -118,6 +119,6 @@ function Questions({
 }
 
 function tooLong(excess: number): string {
-  const characters = excess === 1 ? '1 character' : `${excess.toLocaleString()} characters`;
+  const characters = excess === 1 ? '1 character' : `${figure(excess)} characters`;
   return `With your answers the context is ${characters} too long.`;
 }

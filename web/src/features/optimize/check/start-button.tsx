@@ -50,21 +50,21 @@ export function StartNote({
   onStop: () => void;
 }): ReactNode {
   const sentence = checkerSentence(checker);
-  if (isChecking)
-    return (
-      <p className="flex flex-wrap items-center gap-x-2">
+  // Both take their room all the time, so that a start moves nothing.
+  return (
+    <div className="grid *:[grid-area:1/1]">
+      <div className={`space-y-1 ${isChecking ? 'invisible' : ''}`}>
+        {sentence === null ? null : <p>{sentence}</p>}
+        <p className="max-lg:hidden">
+          Press Ctrl+Enter (⌘+Enter on a Mac) anywhere in the form to start.
+        </p>
+      </div>
+      <p className={`flex flex-wrap items-center gap-x-2 ${isChecking ? '' : 'invisible'}`}>
         This takes {checkLimits.seconds} seconds at most. Escape stops it.
         <Button tone="quiet" onClick={onStop}>
           Stop
         </Button>
       </p>
-    );
-  return (
-    <>
-      {sentence === null ? null : <p>{sentence}</p>}
-      <p className="max-lg:hidden">
-        Press Ctrl+Enter (⌘+Enter on a Mac) anywhere in the form to start.
-      </p>
-    </>
+    </div>
   );
 }

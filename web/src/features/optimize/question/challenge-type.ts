@@ -1,16 +1,5 @@
 import type { ChallengeType } from '#services/optimizations/contract/summary.ts';
 
-export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
-  business_strategy: 'Business strategy',
-  marketing: 'Marketing',
-  operations: 'Operations',
-  finance: 'Finance',
-  product: 'Product',
-  sales: 'Sales',
-  hiring: 'Hiring',
-  other: 'Other',
-};
-
 /**
  * Evidence for each type: beginnings of words, or whole words where a space ends them. Strategy is
  * missing because it is the default.

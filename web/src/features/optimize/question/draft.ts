@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ChallengeType, StrategyId } from '#services/optimizations/contract/summary.ts';
 import { IdText } from '#services/platform/contract.ts';
+import { forget, keep, readKept } from '#web/consent/device.ts';
 import type { Fields } from './fields.ts';
 import { filesOf } from './files.ts';
 import { rowsOf, textsOf } from './rows.ts';
@@ -9,8 +10,8 @@ import { rowsOf, textsOf } from './rows.ts';
  * The form as kept on the device, per user. Signing out removes every key that starts with
  * `sevenfold.draft.`.
  */
-function draftKey(userId: string): string {
-  return `sevenfold.draft.${userId}.optimization`;
+function draftKey(userId: string) {
+  return `sevenfold.draft.${userId}.optimization` as const;
 }
 
 /**
@@ -81,21 +82,14 @@ export function draftFromText(text: string | null): Draft | null {
 }
 
 export function readDraft(userId: string): Draft | null {
-  return navigator.cookieEnabled ? draftFromText(localStorage.getItem(draftKey(userId))) : null;
+  return draftFromText(readKept(draftKey(userId)));
 }
 
-/** Whether the device kept it: storage may be forbidden or full. */
+/** Whether the device kept it: storage may be full, forbidden or not agreed to. */
 export function writeDraft(userId: string, draft: Draft): boolean {
-  if (!navigator.cookieEnabled) return false;
-  try {
-    localStorage.setItem(draftKey(userId), draftToText(draft));
-    return true;
-  } catch (error) {
-    if (error instanceof DOMException) return false;
-    throw error;
-  }
+  return keep(draftKey(userId), draftToText(draft));
 }
 
 export function removeDraft(userId: string): void {
-  if (navigator.cookieEnabled) localStorage.removeItem(draftKey(userId));
+  forget(draftKey(userId));
 }

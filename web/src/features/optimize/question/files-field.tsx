@@ -1,5 +1,6 @@
 import { FileText, Paperclip, X } from 'lucide-react';
 import { type DragEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { figure } from '#services/platform/numbers.ts';
 import { charactersOf, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Button } from '#web/ui/form/button.tsx';
@@ -45,7 +46,7 @@ export function FilesField({
 
   return (
     <fieldset className="min-w-0">
-      <legend className="mb-2 font-medium">Files</legend>
+      <legend className="mb-1.5 font-medium">Files</legend>
       <div
         role="presentation"
         className="space-y-2"
@@ -59,11 +60,6 @@ export function FilesField({
         }}
         onDrop={drop}
       >
-        <p className="text-sm text-ink-3">
-          Optional: the models read their text, so check what was read. Up to{' '}
-          {optimizationLimits.files} files, {optimizationLimits.fileBytes / 1_000_000} MB each:
-          text, Markdown, CSV, PDF or Word (.docx).
-        </p>
         {files.length + uploads.length === 0 ? null : (
           <ul className="space-y-2" aria-label="Files">
             {files.map((file, index) => (
@@ -102,10 +98,11 @@ export function FilesField({
         <Total files={files} />
         {error === undefined ? null : <FieldError id={errorId}>{error}</FieldError>}
         <div
-          className={`flex flex-wrap items-center gap-3 rounded-control border border-dashed p-3 ${isOver ? 'border-accent bg-sunken' : 'border-line-strong'}`}
+          className={`flex flex-wrap items-center gap-x-4 gap-y-1 rounded-control border border-dashed p-2 sm:flex-nowrap ${isOver ? 'border-accent bg-sunken' : 'border-line-strong'}`}
         >
           <Button
             ref={button}
+            className="shrink-0"
             // A button that holds the focus of a removed row stays reachable.
             aria-disabled={isFull || undefined}
             aria-describedby={error === undefined ? undefined : errorId}
@@ -117,8 +114,11 @@ export function FilesField({
             <Paperclip size={16} aria-hidden="true" />
             Add files
           </Button>
-          <span className="text-sm text-ink-2">
-            {isFull ? `Up to ${optimizationLimits.files} files` : 'or drop them here'}
+          <span className="text-sm text-ink-3">
+            {isFull ? null : 'Or drop them here. '}
+            Optional: the models read their text, so check what was read. Up to{' '}
+            {optimizationLimits.files} files, {optimizationLimits.fileBytes / 1_000_000} MB each:
+            text, Markdown, CSV, PDF or Word (.docx).
           </span>
           <input
             ref={input}
@@ -233,13 +233,12 @@ function Total({ files }: { files: readonly AttachedText[] }): ReactNode {
   const isOver = characters > optimizationLimits.filesText;
   return (
     <p className={isOver ? 'text-sm font-medium text-bad' : 'text-sm text-ink-2'}>
-      {characters.toLocaleString()} of {optimizationLimits.filesText.toLocaleString()} characters
-      together
+      {figure(characters)} of {figure(optimizationLimits.filesText)} characters together
     </p>
   );
 }
 
 function inCharacters(text: string): string {
   const { length } = text.trim();
-  return length === 1 ? '1 character' : `${length.toLocaleString()} characters`;
+  return length === 1 ? '1 character' : `${figure(length)} characters`;
 }

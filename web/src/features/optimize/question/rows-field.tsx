@@ -4,6 +4,7 @@ import {
   type KeyboardEvent,
   type ReactNode,
   useEffect,
+  useId,
   useRef,
   useState,
 } from 'react';
@@ -11,8 +12,10 @@ import { optimizationLimits } from '#services/optimizations/contract/requests.ts
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { undoMs } from '#web/ui/feedback/toasts.tsx';
 import { Button } from '#web/ui/form/button.tsx';
+import { classNames } from '#web/ui/class-names.ts';
 import { FieldError } from '#web/ui/form/field.tsx';
 import { Counter } from '#web/ui/form/counter.tsx';
+import { GrowingArea } from '#web/ui/form/growing-area.tsx';
 import { addRow, editRow, moveRow, pasteRows, removeRow, restoreRow, type Rows } from './rows.ts';
 
 type Props = {
@@ -41,6 +44,7 @@ export function RowsField({
   errors,
   error,
 }: Props): ReactNode {
+  const labelId = useId();
   const list = useRef<HTMLUListElement>(null);
   const target = useRef<Target | null>(null);
   const [removed, setRemoved] = useState<{ text: string; index: number } | null>(null);
@@ -93,7 +97,7 @@ export function RowsField({
     announce(`Moved to ${rowName.toLowerCase()} ${next.findIndex((row) => row.id === id) + 1}`);
   };
 
-  const paste = (event: ClipboardEvent<HTMLInputElement>, id: number): void => {
+  const paste = (event: ClipboardEvent<HTMLTextAreaElement>, id: number): void => {
     const { selectionStart, selectionEnd, value } = event.currentTarget;
     const result = pasteRows(rows, id, event.clipboardData.getData('text/plain'), {
       start: selectionStart ?? value.length,
@@ -107,7 +111,7 @@ export function RowsField({
     announce(`${next.length - rows.length + 1} rows pasted`);
   };
 
-  const enter = (event: KeyboardEvent<HTMLInputElement>, id: number): void => {
+  const enter = (event: KeyboardEvent<HTMLTextAreaElement>, id: number): void => {
     if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return;
     // The Enter that ends an input method's word must not add a row.
     if (event.nativeEvent.isComposing) return;
@@ -116,9 +120,15 @@ export function RowsField({
   };
 
   return (
-    <fieldset className="min-w-0 space-y-2">
-      <legend className="font-medium">{legend}</legend>
-      <p className="text-sm text-ink-3">{hint}</p>
+    <fieldset className="min-w-0" aria-labelledby={labelId} aria-describedby={`${labelId}-hint`}>
+      <legend className="mb-1.5 flex flex-wrap items-baseline gap-x-3">
+        <span id={labelId} className="font-medium">
+          {legend}
+        </span>
+        <span id={`${labelId}-hint`} className="text-sm text-ink-3">
+          {hint}
+        </span>
+      </legend>
       <ul ref={list} className="space-y-2">
         {rows.map(({ id, text }, index) => {
           const name = `${rowName} ${index + 1}`;
@@ -126,19 +136,35 @@ export function RowsField({
           const errorId = `${rowName}-${id}-error`;
           return (
             <li key={id} data-row={id} className="space-y-1">
-              <div className="flex flex-wrap items-center justify-end gap-1 sm:flex-nowrap">
-                <input
-                  data-part="text"
-                  aria-label={name}
-                  aria-invalid={rowError === undefined ? undefined : true}
-                  aria-describedby={rowError === undefined ? undefined : errorId}
-                  value={text}
-                  enterKeyHint="next"
-                  onChange={(event) => onChange(editRow(rows, id, event.currentTarget.value))}
-                  onKeyDown={(event) => enter(event, id)}
-                  onPaste={(event) => paste(event, id)}
-                  className={`block min-h-11 min-w-0 grow rounded-control border bg-surface px-3 py-2 text-base text-ink ${rows.length > 1 ? 'basis-full sm:basis-auto' : ''} ${rowError === undefined ? 'border-line-strong' : 'border-bad'}`}
-                />
+              <div className="flex flex-wrap items-start justify-end gap-1 sm:flex-nowrap">
+                <div
+                  className={classNames(
+                    'flex min-w-0 grow',
+                    rows.length > 1 ? 'basis-full sm:basis-0' : 'basis-0',
+                  )}
+                >
+                  <GrowingArea
+                    data-part="text"
+                    rows={1}
+                    aria-label={name}
+                    aria-invalid={rowError === undefined ? undefined : true}
+                    aria-describedby={rowError === undefined ? undefined : errorId}
+                    value={text}
+                    enterKeyHint="next"
+                    // A dropped text may hold lines; pasted ones have become rows.
+                    onChange={(event) =>
+                      onChange(
+                        editRow(rows, id, event.currentTarget.value.replaceAll(/\s*\n\s*/g, ' ')),
+                      )
+                    }
+                    onKeyDown={(event) => enter(event, id)}
+                    onPaste={(event) => paste(event, id)}
+                    className={classNames(
+                      'block w-full min-h-11 rounded-control border bg-surface px-3 py-2 text-base text-ink',
+                      rowError === undefined ? 'border-line-strong' : 'border-bad',
+                    )}
+                  />
+                </div>
                 {rows.length > 1 ? (
                   <>
                     <RowButton
@@ -167,6 +193,20 @@ export function RowsField({
                 >
                   <X size={20} aria-hidden="true" />
                 </RowButton>
+                {index === rows.length - 1 ? (
+                  <Button
+                    tone="quiet"
+                    className="px-1 sm:w-20"
+                    onClick={() => add(null)}
+                    disabled={isFull}
+                  >
+                    <Plus size={16} aria-hidden="true" className="shrink-0" />
+                    Add<span className="sr-only"> {rowName.toLowerCase()}</span>
+                  </Button>
+                ) : (
+                  // As wide as the button of the last row.
+                  <span aria-hidden="true" className="hidden w-20 shrink-0 sm:block" />
+                )}
               </div>
               <Counter text={text} limit={optimizationLimits.row} />
               {rowError === undefined ? null : <FieldError id={errorId}>{rowError}</FieldError>}
@@ -175,29 +215,25 @@ export function RowsField({
         })}
       </ul>
       {error === undefined ? null : <FieldError id={`${rowName}-error`}>{error}</FieldError>}
-      <div className="flex flex-wrap items-center gap-3">
-        <Button onClick={() => add(null)} disabled={isFull}>
-          <Plus size={16} aria-hidden="true" />
-          Add {rowName.toLowerCase()}
-        </Button>
-        {isFull ? (
-          <span className="text-sm text-ink-2">At most {optimizationLimits.rows}</span>
-        ) : null}
-        {removed ? (
-          <span className="flex items-center gap-2 text-sm text-ink-2">
-            Removed.
-            <Button
-              tone="quiet"
-              onClick={() => {
-                onChange(restoreRow(rows, removed.index, removed.text));
-                setRemoved(null);
-              }}
-            >
-              Undo
-            </Button>
-          </span>
-        ) : null}
-      </div>
+      {isFull || removed ? (
+        <div className="mt-2 flex flex-wrap items-center gap-3 text-sm text-ink-2">
+          {isFull ? <span>Up to {optimizationLimits.rows} rows</span> : null}
+          {removed ? (
+            <span className="flex items-center gap-2">
+              Removed.
+              <Button
+                tone="quiet"
+                onClick={() => {
+                  onChange(restoreRow(rows, removed.index, removed.text));
+                  setRemoved(null);
+                }}
+              >
+                Undo
+              </Button>
+            </span>
+          ) : null}
+        </div>
+      ) : null}
     </fieldset>
   );
 }

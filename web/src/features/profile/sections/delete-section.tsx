@@ -34,7 +34,7 @@ export function DeleteSection(props: Props): ReactNode {
   return (
     <Section
       title="Delete account"
-      about="Removes your name, address, questions and answers for good. What was bought and used stays in our books without your name."
+      about="Permanently removes your name, address, questions, and answers. We keep records of what was bought and used, without your name."
     >
       <Button tone="danger" onClick={() => setOpen(true)}>
         Delete my account
@@ -69,7 +69,7 @@ function DeleteForm({
   const lost = Math.max(0, (loss.credits ?? 0) - (loss.refund?.credits ?? 0));
   return (
     <form {...form.props} className="space-y-4">
-      <p>This cannot be undone. You lose</p>
+      <p>You can't undo this. You'll lose</p>
       <ul className="list-disc ps-5">
         <li>
           your balance of <strong>{credits(loss.credits)}</strong>{' '}
@@ -78,30 +78,30 @@ function DeleteForm({
         <li>
           your <strong>{credits(loss.runs)}</strong>{' '}
           {loss.runs === 1
-            ? 'optimization with everything in it'
-            : 'optimizations with everything in them'}
+            ? 'optimization and everything in it'
+            : 'optimizations and everything in them'}
           ,
         </li>
-        <li>your name, picture and address, and every session.</li>
+        <li>your name, picture, and address. You'll be signed out everywhere.</li>
       </ul>
       {loss.refund === null || loss.credits === null ? null : (
         <p>
-          <strong>{loss.refund.money}</strong> is refunded; <strong>{creditsInWords(lost)}</strong>{' '}
-          {lost === 1 ? 'is' : 'are'} lost.
+          You get <strong>{loss.refund.money}</strong> back. You lose{' '}
+          <strong>{creditsInWords(lost)}</strong>.
         </p>
       )}
       <p className="text-ink-2">
-        A run that is still running is cancelled. A plan ends at once, and nothing more is charged
-        for it. Credits that you bought in the last {paymentLimits.refundDays} days and have not
-        used are refunded to where you paid from; those of a payment that your bank is asking about
-        follow if it decides that we keep it. All other credits are lost.
+        Any running optimization is canceled. Your plan ends right away, with no further charges.
+        Unused credits bought in the last {paymentLimits.refundDays} days are refunded to your
+        original payment method. If your bank is asking about a payment, that refund follows once
+        the bank decides in our favor. All other credits are lost.
       </p>
       <p className="text-ink-2">
-        The money goes first. While the payment service does not answer, your account is closed and
-        the rest of the deletion waits for it.
+        Refunds come first. If the payment service doesn't respond, your account closes now and the
+        rest is deleted once it does.
       </p>
       <TextField
-        label={`Type ${email} to continue`}
+        label={`Type ${email} to confirm`}
         name="email"
         autoComplete="off"
         autoCapitalize="none"
@@ -121,15 +121,15 @@ function DeleteForm({
       <Outcome
         done={form.done}
         failure={form.failure}
-        title="Your account was not deleted"
+        title="We couldn't delete your account"
         safe={
           hasPassword === false
-            ? 'This account has no password. Sign in by a new link and try again within 5 minutes.'
+            ? 'This account has no password. Sign in with a new link, then try again within 5 minutes.'
             : 'Nothing was deleted.'
         }
       />
       <div className="flex flex-wrap justify-end gap-3 pt-2">
-        <Button onClick={onKeep}>Keep my account</Button>
+        <Button onClick={onKeep}>Keep account</Button>
         <Button type="submit" tone="danger" busy={form.busy}>
           {form.busy ? 'Deleting…' : 'Delete my account'}
         </Button>
@@ -146,7 +146,7 @@ function formOf(email: string, needsPassword: boolean) {
       v.string(),
       v.trim(),
       v.toLowerCase(),
-      v.literal(email.toLowerCase(), 'Type the address of this account'),
+      v.literal(email.toLowerCase(), "That isn't this account's address"),
     ),
     password: needsPassword ? password : v.optional(password),
   });

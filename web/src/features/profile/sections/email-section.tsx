@@ -1,13 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { DoneReply, EmailChangeRequest, type Profile } from '#services/identity/contract.ts';
+import { EmailChangeRequest, type Profile } from '#services/identity/contract.ts';
+import { DoneReply } from '#services/identity/contract/session.ts';
 import { write } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { TextField } from '#web/ui/form/field.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
-import { accountQuery } from '#web/features/profile/queries.ts';
+import { accountQuery } from '#web/api/account.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useChange } from '#web/features/profile/use-change.ts';
 
@@ -20,23 +21,23 @@ const fieldOf = {
 export function EmailSection({ profile }: { profile: Profile }): ReactNode {
   return (
     <Section
-      title="E-mail"
-      about="A new address counts once you have opened the link that we send there. The old one then gets a mail with a link that undoes the change for 7 days."
+      title="Email"
+      about="Your new address takes effect once you open the link we send there. We'll also email your old address a link to undo the change within 7 days."
     >
       <p>
         You sign in with <span className="font-semibold break-all">{profile.email}</span>.
       </p>
       {profile.pending_email === null ? null : (
         <Notice tone="info" title={`Pending: ${profile.pending_email}`}>
-          Open the link that we sent there, in this browser. Until then your address stays as it is.
-          Asking for another change makes that link invalid.
+          Open the link we sent there, in this browser. Until then your address stays the same. If
+          you ask for another change, that link stops working.
         </Notice>
       )}
       {profile.has_password ? (
         <EmailForm />
       ) : (
         <p className="text-ink-2">
-          Changing the address takes your password. Choose one first, below.
+          You need a password to change your address. Choose one below first.
         </p>
       )}
     </Section>
@@ -63,7 +64,7 @@ function EmailForm(): ReactNode {
   return (
     <form {...form.props} className="space-y-4">
       <TextField
-        label="New e-mail"
+        label="New email"
         name="email"
         type="email"
         autoComplete="off"
@@ -78,9 +79,9 @@ function EmailForm(): ReactNode {
         required
         error={form.errors['password']}
       />
-      <Outcome done={form.done} failure={form.failure} title="Your e-mail was not changed" />
+      <Outcome done={form.done} failure={form.failure} title="We couldn't change your email" />
       <Button type="submit" busy={form.busy}>
-        {form.busy ? 'Sending…' : 'Change e-mail'}
+        {form.busy ? 'Sending…' : 'Change email'}
       </Button>
     </form>
   );

@@ -39,7 +39,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
   return (
     <Section
       title="Your data"
-      about="The data we keep about you, in one file, and each table for a spreadsheet. Secrets such as the hash of your password are left out."
+      about="Everything we keep about you, in one file, plus each table as a spreadsheet. Secrets such as the hash of your password are left out."
     >
       {isAsked ? (
         <PasswordGate onProved={download} onCancel={() => setAsked(false)} />
@@ -48,10 +48,10 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
           <Outcome
             done={csv && !failure ? `${fileName} is in your downloads.` : null}
             failure={failure}
-            title="Your data could not be exported"
+            title="We couldn't export your data"
             safe={
               wantsPassword(failure)
-                ? 'This account has no password. Sign in by a new link, or choose a password above, and try again.'
+                ? 'This account has no password. Sign in with a new link or choose a password above, then try again.'
                 : 'Nothing is lost.'
             }
           />
@@ -68,7 +68,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
 function Tables({ csv }: { csv: ExportReply['csv'] }): ReactNode {
   return (
     <div className="space-y-2">
-      <p className="text-sm text-ink-2">The same as tables:</p>
+      <p className="text-sm text-ink-2">Or download one table:</p>
       <ul aria-label="Tables" className="flex flex-wrap gap-2">
         {Object.entries(csv).map(([name, content]) => (
           <li key={name}>

@@ -1,26 +1,34 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { Profile, type ProfileChange } from '#services/identity/contract.ts';
+import type { Profile, ProfileChange } from '#services/identity/contract.ts';
 import { paymentLimits } from '#services/payments/contract.ts';
-import { write } from '#web/api/api.ts';
+import { changeAccount } from '#web/api/account.ts';
 import { Checkbox } from '#web/ui/form/field.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
-import { accountQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
 
-type Choice = Pick<ProfileChange, 'notify_run_finished' | 'notify_low_balance'>;
+type Choice = Pick<ProfileChange, 'notify_run_finished' | 'notify_low_balance' | 'preferences'>;
 
-export function NotificationsSection({ profile }: { profile: Profile }): ReactNode {
-  const client = useQueryClient();
+/** Notifications of this browser, and asking for its permission. */
+export type BrowserNotices = {
+  permission: () => NotificationPermission | 'unsupported';
+  askPermission: () => Promise<NotificationPermission | 'unsupported'>;
+};
+
+export function NotificationsSection({
+  profile,
+  browser,
+}: {
+  profile: Profile;
+  browser: BrowserNotices;
+}): ReactNode {
   const { run, busy, done, failure } = useAction();
   /** The requested choice, until the server has replied. */
   const [wanted, setWanted] = useState<Choice>({});
   const save = async (choice: Choice, success: string): Promise<string> => {
     setWanted(choice);
     try {
-      const next = await write('PATCH', '/users/me', choice, Profile);
-      client.setQueryData(accountQuery.queryKey, next);
+      await changeAccount(choice);
       return success;
     } finally {
       setWanted({});
@@ -28,28 +36,28 @@ export function NotificationsSection({ profile }: { profile: Profile }): ReactNo
   };
   return (
     <Section
-      title="Mails"
-      about="Mails about your account's safety and your payments, such as a changed password or a receipt, cannot be switched off."
+      title="Emails and notifications"
+      about="We always email you about security, payments, and changes to our terms."
     >
       <Checkbox
-        label="Mail me when a run has ended"
+        label="Email me when a run ends"
         name="notify_run_finished"
-        hint="It names the run and says how it ended and what it cost. The answer stays here."
+        hint="Names the run, how it ended, and what it cost. The answer stays here."
         checked={wanted.notify_run_finished ?? profile.notify_run_finished}
         aria-busy={busy || undefined}
         onChange={({ target: { checked } }) =>
           run(() =>
             save(
               { notify_run_finished: checked },
-              checked ? 'You get a mail when a run has ended.' : 'You get no mail about runs.',
+              checked ? "We'll email you when a run ends." : "We won't email you about runs.",
             ),
           )
         }
       />
       <Checkbox
-        label="Mail me when few credits are left"
+        label="Email me when my credits run low"
         name="notify_low_balance"
-        hint={`When your credits fall below ${paymentLimits.lowBalance}, at most once a week.`}
+        hint={`When you have fewer than ${paymentLimits.lowBalance}, at most once a week.`}
         checked={wanted.notify_low_balance ?? profile.notify_low_balance}
         aria-busy={busy || undefined}
         onChange={({ target: { checked } }) =>
@@ -57,13 +65,44 @@ export function NotificationsSection({ profile }: { profile: Profile }): ReactNo
             save(
               { notify_low_balance: checked },
               checked
-                ? 'You get a mail when few credits are left.'
-                : 'You get no mail about few credits.',
+                ? "We'll email you when your credits run low."
+                : "We won't email you about low credits.",
             ),
           )
         }
       />
-      <Outcome done={done} failure={failure} title="The choice was not saved" />
+      <Checkbox
+        label="Notify me in the browser when a run ends"
+        name="notify_browser"
+        hint={browserHint(browser.permission())}
+        disabled={browser.permission() === 'unsupported'}
+        checked={
+          browser.permission() === 'granted' &&
+          (wanted.preferences?.notify_browser ?? profile.preferences.notify_browser) === true
+        }
+        aria-busy={busy || undefined}
+        onChange={({ target: { checked } }) =>
+          run(async () => {
+            // Asked first: a browser refuses unless a press led to it.
+            const isGranted = checked && (await browser.askPermission()) === 'granted';
+            if (checked && !isGranted) return 'Your browser did not allow notifications.';
+            return save(
+              { preferences: { notify_browser: checked } },
+              checked
+                ? "We'll notify you in the browser when a run ends."
+                : "We won't notify you in the browser.",
+            );
+          })
+        }
+      />
+      <Outcome done={done} failure={failure} title="We couldn't save your choice" />
     </Section>
   );
+}
+
+function browserHint(permission: ReturnType<BrowserNotices['permission']>): string {
+  if (permission === 'unsupported') return "This browser can't show notifications.";
+  if (permission === 'denied')
+    return "Your browser blocks them. Allow notifications for this site in the browser's settings.";
+  return 'While a tab with this site is open in the background. Each browser asks you once.';
 }

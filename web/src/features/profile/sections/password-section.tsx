@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useState } from 'react';
-import { DoneReply, PasswordChangeRequest, type Profile } from '#services/identity/contract.ts';
+import { PasswordChangeRequest, type Profile } from '#services/identity/contract.ts';
+import { DoneReply } from '#services/identity/contract/session.ts';
 import { write } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
-import { profileKey } from '#web/features/profile/queries.ts';
+import { profileKey } from '#web/api/account.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
 import { useChange } from '#web/features/profile/use-change.ts';
@@ -30,7 +31,7 @@ export function PasswordSection({
   return (
     <Section
       title="Password"
-      about="A change signs you out everywhere else, makes links in earlier mails invalid, and sends you a mail."
+      about="Changing it signs you out everywhere else and cancels links in earlier emails. We'll email you to confirm."
     >
       {profile.has_password ? (
         <PasswordForm email={profile.email} Rules={Rules} />
@@ -55,7 +56,7 @@ function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactN
       setPassword('');
       // The change ended the other sessions and dropped an unconfirmed new address.
       await client.invalidateQueries({ queryKey: profileKey });
-      return 'Your password is changed. You are signed out everywhere else.';
+      return "Password changed. You're signed out everywhere else.";
     },
     fieldOf,
     clears: true,
@@ -81,7 +82,7 @@ function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactN
       >
         <Rules password={password} />
       </PasswordField>
-      <Outcome done={form.done} failure={form.failure} title="Your password was not changed" />
+      <Outcome done={form.done} failure={form.failure} title="We couldn't change your password" />
       <Button type="submit" busy={form.busy}>
         {form.busy ? 'Changing…' : 'Change password'}
       </Button>
@@ -105,10 +106,10 @@ function FirstPassword({
     });
   return (
     <div className="space-y-4">
-      <p>This account has no password: you sign in by links that we mail you.</p>
-      <Outcome done={done} failure={failure} title="The link was not sent" />
+      <p>This account has no password. You sign in with links we email you.</p>
+      <Outcome done={done} failure={failure} title="We couldn't send the link" />
       <Button onClick={send} busy={busy}>
-        {busy ? 'Sending…' : 'E-mail me a link to choose a password'}
+        {busy ? 'Sending…' : 'Email me a link to set a password'}
       </Button>
     </div>
   );

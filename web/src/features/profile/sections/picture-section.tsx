@@ -1,15 +1,16 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, type ReactNode, useRef, useState } from 'react';
-import { DeletedReply, Profile, type User } from '#services/identity/contract.ts';
+import { DeletedReply, Profile } from '#services/identity/contract.ts';
+import type { User } from '#services/identity/contract/session.ts';
 import { upload } from '#web/api/files.ts';
 import { write } from '#web/api/api.ts';
 import { Avatar } from '#web/ui/avatar.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
-import { dataAddress, squarePicture, UnusablePicture } from './picture.ts';
-import { accountQuery } from '#web/features/profile/queries.ts';
+import { accountQuery } from '#web/api/account.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
+import { UnusablePicture } from './unusable-picture.ts';
 
 type Chosen = { readonly picture: Blob; readonly address: string };
 
@@ -24,6 +25,7 @@ export function PictureSection({ user }: { user: User }): ReactNode {
     if (!file) return;
     run(async () => {
       setChosen(null);
+      const { dataAddress, squarePicture } = await import('./picture.ts');
       const picture = await squarePicture(file);
       setChosen({ picture, address: await dataAddress(picture) });
       return null;
@@ -39,26 +41,26 @@ export function PictureSection({ user }: { user: User }): ReactNode {
       const profile = await upload('PUT', '/users/me/avatar', picture, Profile);
       client.setQueryData(accountQuery.queryKey, profile);
       forgetChoice();
-      return 'Your picture is saved.';
+      return 'Picture saved.';
     });
   const remove = (): void =>
     run(async () => {
       await write('DELETE', '/users/me/avatar', {}, DeletedReply);
       forgetChoice();
       await client.invalidateQueries({ queryKey: accountQuery.queryKey });
-      return 'Your picture is removed.';
+      return 'Picture removed.';
     });
 
   return (
     <Section
       title="Picture"
-      about="Square; the middle of the picture is used. It is made small on this device, and what the camera wrote into the file, such as the place, is not sent."
+      about="We crop your picture to a square and shrink it on this device. Camera data, such as location, isn't sent."
     >
       <div className="flex flex-wrap items-center gap-5">
         {chosen ? (
           <img
             src={chosen.address}
-            alt="How you will be shown"
+            alt="Preview of how you'll appear"
             width={96}
             height={96}
             className="size-24 rounded-card"
@@ -103,7 +105,7 @@ export function PictureSection({ user }: { user: User }): ReactNode {
           {failure.message}
         </p>
       ) : (
-        <Outcome done={done} failure={failure} title="Your picture was not saved" />
+        <Outcome done={done} failure={failure} title="We couldn't save your picture" />
       )}
     </Section>
   );

@@ -1,4 +1,5 @@
 import { avatarLimits } from '#services/identity/contract.ts';
+import { UnusablePicture } from './unusable-picture.ts';
 
 /**
  * Redraws the middle of a chosen image as a small square picture. Even a phone's photo then fits,
@@ -9,15 +10,10 @@ const qualities = [0.9, 0.75, 0.6] as const;
 /** Larger files are not opened: decoded they may need more memory than a phone has. */
 const largestFileBytes = 60_000_000;
 
-/** Why a chosen file cannot become a picture, in a sentence for the user. */
-export class UnusablePicture extends Error {
-  override readonly name = 'UnusablePicture';
-}
-
 /** @throws UnusablePicture */
 export async function squarePicture(file: Blob): Promise<Blob> {
   if (file.size > largestFileBytes)
-    throw new UnusablePicture('This file is too large to open here. Choose one below 60 MB.');
+    throw new UnusablePicture('This file is too large. Choose one under 60 MB.');
   const image = await opened(file);
   try {
     for (const side of sidesPx) {
@@ -30,7 +26,7 @@ export async function squarePicture(file: Blob): Promise<Blob> {
   } finally {
     image.close();
   }
-  throw new UnusablePicture('This picture could not be made small enough. Choose another one.');
+  throw new UnusablePicture("We couldn't shrink this picture enough. Choose another.");
 }
 
 async function opened(file: Blob): Promise<ImageBitmap> {
@@ -38,7 +34,7 @@ async function opened(file: Blob): Promise<ImageBitmap> {
     return await createImageBitmap(file, { imageOrientation: 'from-image' });
   } catch (cause) {
     throw new UnusablePicture(
-      'This browser cannot open that file as a picture. Choose a PNG, JPEG or WebP picture.',
+      "This browser can't open that file as a picture. Choose a PNG, JPEG, or WebP.",
       { cause },
     );
   }

@@ -1,6 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useRef } from 'react';
-import { DeletedReply, EndedReply, type SessionRow } from '#services/identity/contract.ts';
+import { moment } from '#web/ui/text/day.ts';
+import {
+  DeletedReply,
+  EndedReply,
+  sessionsAtMost,
+  type SessionRow,
+} from '#services/identity/contract.ts';
 import { ApiProblem, write } from '#web/api/api.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { Button } from '#web/ui/form/button.tsx';
@@ -13,11 +19,11 @@ import { Section } from '#web/features/profile/section.tsx';
 import { type Action, useAction } from '#web/features/profile/use-action.ts';
 
 const methodWords: Readonly<Record<SessionRow['method'], string>> = {
-  password: 'by password',
+  password: 'with a password',
   confirm: 'by confirming the address',
-  magic: 'by a sign-in link',
-  reset: 'by a new password',
-  signup: 'by signing up',
+  magic: 'with a sign-in link',
+  reset: 'after a password reset',
+  signup: 'when signing up',
 };
 
 export function SessionsSection(): ReactNode {
@@ -35,26 +41,24 @@ export function SessionsSection(): ReactNode {
     action.run(async () => {
       await endOne(id);
       await refresh();
-      return `${deviceWords(device)} is signed out.`;
+      return `Signed out ${device === '' ? 'an unknown device' : device}.`;
     });
   const endOthers = (): void =>
     action.run(async () => {
       const { ended } = await write('POST', '/auth/sessions/end-others', {}, EndedReply);
       await refresh();
-      return ended === 1
-        ? '1 other device is signed out.'
-        : `${ended} other devices are signed out.`;
+      return ended === 1 ? 'Signed out 1 other device.' : `Signed out ${ended} other devices.`;
     });
 
   return (
     <Section
       title="Sessions"
-      about="Where you are signed in. Ending a session signs that device out within seconds."
+      about={`Where you're signed in. Ending a session signs that device out within seconds. You can have ${sessionsAtMost} sessions: signing in once more ends the oldest.`}
     >
       <QueryBlock
         answer={sessions}
         label="Loading your sessions"
-        failure="Your sessions could not be loaded"
+        failure="We couldn't load your sessions"
         skeleton={<Skeleton className="h-32" />}
       >
         {(rows) => (
@@ -72,7 +76,7 @@ export function SessionsSection(): ReactNode {
           </>
         )}
       </QueryBlock>
-      <Outcome done={action.done} failure={action.failure} title="The session was not ended" />
+      <Outcome done={action.done} failure={action.failure} title="We couldn't end that session" />
     </Section>
   );
 }
@@ -98,7 +102,7 @@ function SessionLine({
         </p>
         <p className="text-sm text-ink-2">
           Last used <RelativeTime at={row.last_used_at} />
-          {row.remembered ? ', remembered' : null}
+          {row.remembered ? ', stays signed in' : null}
         </p>
       </div>
       {row.current ? null : (
@@ -107,7 +111,7 @@ function SessionLine({
           <span className="sr-only">
             {' '}
             the session of {deviceWords(row.device)}, {row.address}, begun{' '}
-            {new Date(row.created_at).toLocaleString()}
+            {moment(row.created_at, { dateStyle: 'medium', timeStyle: 'short' })}
           </span>
         </Button>
       )}

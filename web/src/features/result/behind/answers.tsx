@@ -4,7 +4,7 @@ import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
-import { roleColours } from '#web/run/words.ts';
+import { roleColours } from '#web/run/drawing/roles.ts';
 import { Files } from '#web/features/result/tools.tsx';
 import { Section } from '#web/features/result/section.tsx';
 
@@ -73,11 +73,10 @@ export function ArrivedAnswers({ runId }: { runId: string }): ReactNode {
   const arrived = run.models.filter(({ seat }) => opinionOf(view, seat) !== null).length;
   if (arrived === 0) return null;
   const count = `${arrived} of ${run.models.length} models had answered.`;
-  const ended = run.status === 'cancelled' ? 'you cancelled the run' : 'the run ended';
   const because =
     view.scores === null
-      ? `There is no recommendation, because ${ended} before the models had reviewed these answers.`
-      : `The answers were reviewed, but ${ended} before a recommendation was written.`;
+      ? "The models hadn't reviewed these answers yet, so there is no recommendation."
+      : 'The answers were reviewed, but no recommendation was written yet.';
   return (
     <Section title="The answers that arrived">
       <p className="max-w-prose text-ink-2">{`${count} ${because}`}</p>

@@ -1,11 +1,17 @@
 import type { ReactNode } from 'react';
-import { reasonsOn } from '#services/optimizations/reading/words/result.ts';
+import type { ClaimRow } from '#services/optimizations/contract/claims.ts';
+import {
+  claimRows,
+  importanceWords,
+  outcomeWords,
+} from '#services/optimizations/reading/words/claims.ts';
 import { seatName } from '#services/optimizations/reading/words/names.ts';
-import { claimText } from '#services/optimizations/reading/texts.ts';
-import { ballotOf, type RunView } from '#services/optimizations/reading/view.ts';
-import { roleColours } from '#web/run/words.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
+import { counted } from '#services/platform/numbers.ts';
+import { roleColours } from '#web/run/drawing/roles.ts';
 import { Different } from '#web/features/result/refined.tsx';
 import { claimAnchor } from '#web/features/result/cites.tsx';
+import { percent } from '#web/ui/text/figures.ts';
 import { Part } from '#web/features/result/section.tsx';
 
 /** Every claim of the ledger, and each seat's stance on it. */
@@ -56,8 +62,8 @@ export function Claims({ view }: { view: RunView }): ReactNode {
             </tr>
           </thead>
           <tbody>
-            {Object.keys(ledger.claims).map((id) => (
-              <ClaimRow key={id} id={id} view={view} />
+            {claimRows(view).map((row) => (
+              <Row key={row.id} row={row} view={view} />
             ))}
           </tbody>
         </table>
@@ -66,58 +72,50 @@ export function Claims({ view }: { view: RunView }): ReactNode {
   );
 }
 
-const importanceWords: Readonly<Record<number, string>> = {
-  1: 'minor',
-  2: 'matters',
-  3: 'decisive',
-};
-
-function ClaimRow({ id, view }: { id: string; view: RunView }): ReactNode {
-  const claim = view.ledger?.claims[id];
-  const share = view.scores?.claims[id]?.agreeShare ?? null;
+function Row({ row, view }: { row: ClaimRow; view: RunView }): ReactNode {
+  const { id, text, importance, outcome, agree_percent: agree, votes } = row;
   return (
     <tr id={claimAnchor(id)} className="border-t border-line target:bg-accent-soft">
       <th scope="row" className="px-3 py-2 text-start align-top text-sm font-medium text-ink-2">
         {id}
       </th>
       <td className="px-3 py-2 align-top">
-        {claimText(view, id)}{' '}
-        <span className="text-sm text-ink-3">({importanceWords[claim?.importance ?? 1]})</span>
+        {text}{' '}
+        <span className="text-sm text-ink-3">
+          ({importanceWords[importance]}, {outcomeWords[outcome]})
+        </span>
         <Different view={view} id={id} />
-        <Reasons id={id} view={view} />
+        <Reasons row={row} view={view} />
       </td>
-      {view.seats.map((seat) => (
-        <td key={seat.seat} className="px-2 py-2 text-center align-top whitespace-nowrap">
-          <Stand
-            vote={voteOf(view, seat.seat, id)}
-            isAuthor={claim?.authors.includes(seat.seat) ?? false}
-          />
+      {votes.map(({ seat, stance, reason }) => (
+        <td key={seat} className="px-2 py-2 text-center align-top whitespace-nowrap">
+          <Stand stance={stance} reason={reason} isAuthor={row.authors.includes(seat)} />
         </td>
       ))}
-      <td className="px-3 py-2 text-end align-top whitespace-nowrap">
-        {share === null ? '--' : `${Math.round(share * 100)}%`}
-      </td>
+      <td className="px-3 py-2 text-end align-top whitespace-nowrap">{percent(agree)}</td>
     </tr>
   );
 }
 
 /** Why models disagree with a claim, or what they miss, in the words of their votes. */
-function Reasons({ id, view }: { id: string; view: RunView }): ReactNode {
-  const reasons = reasonsOn(view, id);
+function Reasons({ row: { id, votes }, view }: { row: ClaimRow; view: RunView }): ReactNode {
+  const reasons = votes.flatMap(({ seat, stance, reason }) =>
+    stance === null || reason === null ? [] : [{ seat, stance, reason }],
+  );
   if (reasons.length === 0) return null;
   return (
     <details className="text-sm">
       <summary className="min-h-6 cursor-pointer text-ink-2">
-        {reasons.length === 1 ? '1 reason' : `${reasons.length} reasons`}
+        {counted(reasons.length, 'reason')}
         <span className="sr-only"> on {id}</span>
       </summary>
       <ul className="space-y-1 pb-2">
-        {reasons.map(({ seat, stance, text }) => (
+        {reasons.map(({ seat, stance, reason }) => (
           <li key={seat}>
             <span className="text-ink-2">
               {seatName(view.seats, seat)} {signs[stance][1]}:
             </span>{' '}
-            {text}
+            {reason}
           </li>
         ))}
       </ul>
@@ -131,23 +129,21 @@ const signs = {
   unsure: ['?', 'is unsure', 'text-ink-2'],
 } as const;
 
-function voteOf(view: RunView, seat: string, claim: string) {
-  return ballotOf(view, seat)?.votes[claim] ?? null;
-}
-
 function Stand({
-  vote,
+  stance,
+  reason,
   isAuthor,
 }: {
-  vote: ReturnType<typeof voteOf>;
+  stance: ClaimRow['votes'][number]['stance'];
+  reason: string | null;
   isAuthor: boolean;
 }): ReactNode {
   const [sign, word, colour] =
-    vote === null ? (['·', 'no vote', 'text-ink-3'] as const) : signs[vote.stance];
+    stance === null ? (['·', 'no vote', 'text-ink-3'] as const) : signs[stance];
   return (
     <>
       {/* Under the pointer only: below the claim, everybody can read the reason. */}
-      <span aria-hidden="true" title={vote?.reason} className={`font-semibold ${colour}`}>
+      <span aria-hidden="true" title={reason ?? undefined} className={`font-semibold ${colour}`}>
         {isAuthor ? '•' : ''}
         {sign}
       </span>

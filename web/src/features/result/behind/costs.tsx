@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { costColumns, costRows, type CostRow } from '#services/optimizations/reading/costs.ts';
+import { timeInWords } from '#services/platform/numbers.ts';
 import { moneyWords } from '#services/optimizations/reading/words/money.ts';
-import { duration } from '#web/run/words.ts';
 import { DataTable } from '#web/ui/table-toggle.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
@@ -17,7 +17,7 @@ export function Costs({ run }: { run: Optimization }): ReactNode {
     <Part title="Cost, time and tokens">
       <p className="text-ink-2">
         {moneyWords(run.credits)}
-        {elapsed === null ? '' : ` The run took ${duration(elapsed)}.`}
+        {elapsed === null ? '' : ` The run took ${timeInWords(elapsed)}.`}
         {run.cost_is_minimum
           ? " Some calls couldn't be priced, so the real cost is at least this much."
           : ''}
@@ -28,7 +28,7 @@ export function Costs({ run }: { run: Optimization }): ReactNode {
         rowKey={(row) => row.id}
         columns={[
           { id: 'name', title: 'Model', cell: (row) => row.name },
-          ...costColumns.map((title, index) => ({
+          ...costColumns(view).map((title, index) => ({
             id: title,
             title,
             numeric: true,

@@ -4,9 +4,10 @@ import { type ReactNode, useEffect } from 'react';
 import { updateUser, useSession } from '#web/features/identity/sessions/session.ts';
 import { PlanDetails } from '#web/features/plan/plan-page.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
-import { accountQuery } from '#web/features/profile/queries.ts';
+import { accountQuery } from '#web/api/account.ts';
 import { packagesQuery } from '#web/features/purchase/queries.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
+import { Together } from '#web/api/together.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
@@ -22,24 +23,33 @@ function PlanPage(): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6">
       <h1 className="text-4xl">Plan</h1>
-      <QueryBlock
-        answer={plan}
-        label="Loading your plan"
-        failure="Failed to load your plan"
-        safe="Your plan hasn't changed."
-        skeleton={
+      <Together answers={[plan, packages]} label="Loading your plan" skeleton={<PlanSkeleton />}>
+        {() => (
           <div className="space-y-6">
-            <Skeleton className="h-80" />
-            <Skeleton className="h-36" />
+            <QueryBlock
+              answer={plan}
+              label="Loading your plan"
+              failure="Failed to load your plan"
+              safe="Your plan hasn't changed."
+            >
+              {(data) => <PlanDetails plan={data} packages={packages.data} />}
+            </QueryBlock>
+            <p className="flex flex-wrap gap-3">
+              <LinkButton to="/credits">Credits</LinkButton>
+              <LinkButton to="/credits/purchase">Buy More Credits</LinkButton>
+            </p>
           </div>
-        }
-      >
-        {(data) => <PlanDetails plan={data} packages={packages.data} />}
-      </QueryBlock>
-      <p className="flex flex-wrap gap-3">
-        <LinkButton to="/credits">Credits</LinkButton>
-        <LinkButton to="/credits/purchase">Buy More Credits</LinkButton>
-      </p>
+        )}
+      </Together>
+    </div>
+  );
+}
+
+function PlanSkeleton(): ReactNode {
+  return (
+    <div className="space-y-6">
+      <Skeleton className="h-80" />
+      <Skeleton className="h-36" />
     </div>
   );
 }

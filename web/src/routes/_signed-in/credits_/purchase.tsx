@@ -15,7 +15,8 @@ import { Packages } from '#web/features/purchase/packages.tsx';
 import { packagesQuery } from '#web/features/purchase/queries.ts';
 import { PaymentNote, Questions } from '#web/features/purchase/questions.tsx';
 import { isLocalMode } from '#web/app/local-mode.ts';
-import { QueryBlock } from '#web/api/query-block.tsx';
+import { type Answer, QueryBlock } from '#web/api/query-block.tsx';
+import { Together } from '#web/api/together.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { credits, creditsInWords } from '#services/platform/numbers.ts';
 import { Notice } from '#web/ui/feedback/notice.tsx';
@@ -57,49 +58,64 @@ function PurchasePage(): ReactNode {
       <div className="flex flex-wrap items-end justify-between gap-x-8 gap-y-4">
         <div className="space-y-2">
           <h1 className="text-4xl">Purchase Credits</h1>
-          <CurrentBalance balance={balance.data} />
+          <CurrentBalance answer={balance} />
         </div>
         <WayBack userId={userId} />
       </div>
-      {balance.data?.spending_frozen ? (
-        <Notice tone="bad" title="Your credits are frozen">
-          {spendingFrozenSentence} Until then, credits that you buy cannot be spent either.
-        </Notice>
-      ) : null}
-      <QueryBlock
-        answer={packages}
+      <Together
+        answers={[balance, packages, strategies, plan]}
         label="Loading the packages"
-        failure="Failed to load credit packages"
-        safe="Nothing was charged."
         skeleton={<PackagesSkeleton />}
       >
-        {(data) => (
-          <Packages
-            packages={data}
-            strategies={runPrices}
-            planPackageId={(plan.data && heldPlan(plan.data)?.package_id) ?? null}
-            chosen={chosen}
-            cancelled={cancelled}
-            onSeen={() =>
-              void navigate({
-                search: cancelled === undefined ? {} : { package: cancelled },
-                replace: true,
-                resetScroll: false,
-              })
-            }
-            onOutdated={() => void packages.refetch()}
-          />
+        {() => (
+          <div className="space-y-8">
+            {balance.data?.spending_frozen ? (
+              <Notice tone="bad" title="Your credits are frozen">
+                {spendingFrozenSentence} Until then, you can't spend credits you buy either.
+              </Notice>
+            ) : null}
+            <QueryBlock
+              answer={packages}
+              label="Loading the packages"
+              failure="Failed to load credit packages"
+              safe="You weren't charged."
+              skeleton={<PackagesSkeleton />}
+            >
+              {(data) => (
+                <Packages
+                  packages={data}
+                  strategies={runPrices}
+                  planPackageId={(plan.data && heldPlan(plan.data)?.package_id) ?? null}
+                  chosen={chosen}
+                  cancelled={cancelled}
+                  onSeen={() =>
+                    void navigate({
+                      search: cancelled === undefined ? {} : { package: cancelled },
+                      replace: true,
+                      resetScroll: false,
+                    })
+                  }
+                  onOutdated={() => void packages.refetch()}
+                />
+              )}
+            </QueryBlock>
+            <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">
+              <PaymentNote isLocal={isLocalMode()} />
+              <Questions />
+            </div>
+          </div>
         )}
-      </QueryBlock>
-      <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">
-        <PaymentNote isLocal={isLocalMode()} />
-        <Questions />
-      </div>
+      </Together>
     </div>
   );
 }
 
-function CurrentBalance({ balance }: { balance: Balance | undefined }): ReactNode {
+function CurrentBalance({
+  answer: { data: balance, error },
+}: {
+  answer: Pick<Answer<Balance>, 'data' | 'error'>;
+}): ReactNode {
+  if (balance === undefined && error === null) return <p className="min-h-7" />;
   return (
     <p className="text-lg text-ink-2">
       You have{' '}
@@ -110,7 +126,7 @@ function CurrentBalance({ balance }: { balance: Balance | undefined }): ReactNod
         ? `, and ${credits(balance.reserved_credits)} reserved`
         : ''}
       {balance !== undefined && balance.debt_credits > 0
-        ? `. You owe ${creditsInWords(balance.debt_credits)}, which a purchase settles first`
+        ? `. You owe ${creditsInWords(balance.debt_credits)}. Your next purchase settles ${balance.debt_credits === 1 ? 'it' : 'them'} first`
         : ''}
       .
     </p>

@@ -13,6 +13,7 @@ import { MonthChooser, StatementTools } from '#web/features/credits/statement/st
 import { MonthlyStatement } from '#web/features/credits/statement/statement.tsx';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
+import { NotFound } from '#web/ui/feedback/not-found.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Badge } from '#web/ui/feedback/status.tsx';
 import { windowTitle } from '#web/app/product.ts';
@@ -71,18 +72,16 @@ function OfMonth({ month }: { month: string }): ReactNode {
 
 function NoSuchMonth(): ReactNode {
   return (
-    <div className="mx-auto max-w-page space-y-4 px-4 pt-8 sm:px-6">
-      <h1 className="text-4xl">That page does not exist</h1>
-      <p className="max-w-prose text-ink-2">
-        There's no statement for that month. The address should end with a year and month, like
-        2026-11.
-      </p>
-      <div className="flex flex-wrap gap-3">
-        <LinkButton tone="primary" to="/credits/statements">
-          Newest statement
-        </LinkButton>
-        <LinkButton to="/credits">Credits</LinkButton>
-      </div>
-    </div>
+    <NotFound
+      sentence="There's no statement for that month. The address should end with a year and month, like 2026-11."
+      actions={
+        <>
+          <LinkButton tone="primary" to="/credits/statements">
+            Newest statement
+          </LinkButton>
+          <LinkButton to="/credits">Credits</LinkButton>
+        </>
+      }
+    />
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import * as v from 'valibot';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { takenBackWords } from '#web/features/credits/purchases/taken-back.ts';
-import { accountQuery } from '#web/features/profile/queries.ts';
+import { accountQuery } from '#web/api/account.ts';
 import { planQuery } from '#web/features/plan/queries.ts';
 import { PurchaseSuccess } from '#web/features/purchase/success.tsx';
 

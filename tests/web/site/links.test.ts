@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { beforeAll, expect, test } from 'vitest';
+import { liveGuide } from '#services/http/guide.ts';
+import { buildPages } from '#tests/web/support/site.ts';
+
+/** Every page that the build writes, by path; the shell of the signed-in area has no links. */
+const Manifest = v.object({
+  pages: v.record(v.string(), v.object({ file: v.string() })),
+});
+
+const pages = new Map<string, string>();
+beforeAll(async () => {
+  const dist = await buildPages();
+  const read = (file: string): string => readFileSync(join(dist, file), 'utf8');
+  const manifest = v.parse(Manifest, JSON.parse(read('pages.json')));
+  for (const [path, { file }] of Object.entries(manifest.pages)) pages.set(path, read(file));
+  pages.set('/nowhere', read('not-found.html'));
+  pages.set('/api-docs/live', await liveGuide({ productName: 'Sevenfold' }));
+});
+
+test('every public page has one heading, a title of its own and a description', () => {
+  const own = [...pages].filter(([path]) => path !== '/api-docs/live');
+  const titles = new Set(own.map(([, html]) => /<title>(.+?)<\/title>/.exec(html)?.[1]));
+  expect(titles.size).toBe(own.length);
+  const incomplete = own.filter(
+    ([path, html]) =>
+      html.match(/<h1\b/g)?.length !== 1 ||
+      (path !== '/nowhere' && !/<meta name="description" content="[^"]{20,}"/.test(html)),
+  );
+  expect(incomplete.map(([path]) => path)).toEqual([]);
+});
+
+test('no page has the same part twice', () => {
+  for (const [path, html] of pages) {
+    const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+    expect([path, ids.filter((id, index) => ids.indexOf(id) !== index)]).toEqual([path, []]);
+  }
+});
+
+test('pages without posts or positions are left out of the footer and of search engines', () => {
+  for (const path of ['/blog', '/careers']) {
+    expect(pages.get(path)).toContain('<meta name="robots" content="noindex"');
+    expect([...pages.values()].some((html) => html.includes(`href="${path}"`))).toBe(false);
+  }
+});

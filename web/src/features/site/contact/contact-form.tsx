@@ -1,0 +1,160 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import {
+  ContactReply,
+  ContactRequest,
+  type ContactTopic,
+  contactTopics,
+} from '#services/contact/contract.ts';
+import { ApiProblem, write } from '#web/api/api.ts';
+import { problemSentence } from '#web/api/problem-words.ts';
+import { ErrorState } from '#web/ui/feedback/error-state.tsx';
+import { Button } from '#web/ui/form/button.tsx';
+import { SelectField, TextArea, TextField } from '#web/ui/form/field.tsx';
+import { type FieldErrors, useForm } from '#web/ui/form/form.ts';
+import { forgetDraft, keepDraft, readDraft } from './draft.ts';
+
+const words: Readonly<Record<ContactTopic, string>> = {
+  support: 'Help with the product',
+  billing: 'Payments and refunds',
+  privacy: 'Privacy and data',
+  security: 'Security',
+  other: 'Something else',
+};
+
+export type Sent = ContactReply & { email: string };
+
+/** Text typed before the script arrived stays; a draft fills only an empty form. */
+export function ContactForm({
+  user,
+  topic,
+  onSent,
+}: {
+  user: { id: string; email: string } | null;
+  /** The one that the link names. */
+  topic: string | undefined;
+  onSent: (sent: Sent) => void;
+}): ReactNode {
+  const userId = user?.id ?? null;
+  /** One for each text: a repeat after a lost reply is not a second message. */
+  const key = useRef<string>(undefined);
+
+  const form = useForm({
+    schema: ContactRequest,
+    read: (data) => Object.fromEntries(data),
+    send: async (value): Promise<FieldErrors | void> => {
+      key.current ??= crypto.randomUUID();
+      try {
+        const reply = await write('POST', '/contact', value, ContactReply, { key: key.current });
+        forgetDraft(userId);
+        onSent({ ...reply, email: value.email });
+      } catch (error) {
+        const errors = error instanceof ApiProblem ? error.errors : [];
+        if (errors.length === 0) throw error;
+        return Object.fromEntries(errors.map(({ field, message }) => [field, message]));
+      }
+    },
+  });
+  const element = form.props.ref;
+
+  const writer = useRef(userId);
+  useEffect(() => {
+    // A visitor's text may move to the account that signs in, one account's text to nobody.
+    if (writer.current !== null && writer.current !== userId) {
+      element.current?.reset();
+      key.current = undefined;
+    }
+    writer.current = userId;
+    const draft = readDraft(userId);
+    fill(element.current, {
+      ...draft,
+      email: draft?.email || user?.email,
+      topic: topic ?? draft?.topic,
+    });
+  }, [element, userId, user?.email, topic]);
+
+  return (
+    <form
+      {...form.props}
+      className="space-y-5"
+      onInput={(event) => {
+        key.current = undefined;
+        form.props.onInput(event);
+        keepDraft(userId, valuesOf(element.current));
+      }}
+    >
+      <SelectField
+        label="Topic"
+        name="topic"
+        error={form.errors['topic']}
+        required
+        defaultValue="support"
+      >
+        {contactTopics.map((one) => (
+          <option key={one} value={one}>
+            {words[one]}
+          </option>
+        ))}
+      </SelectField>
+      <TextArea label="Message" name="message" rows={8} required error={form.errors['message']} />
+      <TextField
+        label="Your email"
+        name="email"
+        type="email"
+        autoComplete="email"
+        required
+        hint="We reply to this address."
+        error={form.errors['email']}
+      />
+      {/* Programs fill in every field. People do not see this one. */}
+      <div hidden>
+        <label>
+          Website
+          <input name="website" type="text" tabIndex={-1} autoComplete="off" defaultValue="" />
+        </label>
+      </div>
+      {form.failure ? (
+        <ErrorState
+          title="We couldn't send your message"
+          detail={problemSentence(form.failure)}
+          safe="Your message is still here."
+          reference={form.failure instanceof ApiProblem ? form.failure.request_id : null}
+        />
+      ) : null}
+      <Button type="submit" tone="primary" busy={form.busy}>
+        {form.busy ? 'Sending…' : 'Send message'}
+      </Button>
+    </form>
+  );
+}
+
+function isTopic(value: string): boolean {
+  return contactTopics.some((topic) => topic === value);
+}
+
+type Values = { topic: string; message: string; email: string };
+
+function valuesOf(form: HTMLFormElement | null): Values {
+  const data = form ? new FormData(form) : new FormData();
+  const text = (name: string): string => {
+    const value = data.get(name);
+    return typeof value === 'string' ? value : '';
+  };
+  return { topic: text('topic'), message: text('message'), email: text('email') };
+}
+
+/** Fills what is still empty; a select is never empty. */
+function fill(
+  form: HTMLFormElement | null,
+  values: { [Name in keyof Values]?: string | undefined },
+): void {
+  for (const [name, value] of Object.entries(values)) {
+    const control = form?.elements.namedItem(name);
+    if (value === undefined || value === '') continue;
+    if (control instanceof HTMLSelectElement && isTopic(value)) control.value = value;
+    if (
+      (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement) &&
+      control.value === ''
+    )
+      control.value = value;
+  }
+}
