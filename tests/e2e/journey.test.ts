@@ -351,7 +351,7 @@ test('the onboarding leads to a real run and a question of one’s own by keyboa
   await page.keyboard.press('Enter');
   await page.getByRole('progressbar', { name: 'Progress of your run' }).waitFor();
   await page.reload();
-  await page.getByText(/It took [\d.]+ minutes?, measured/).waitFor(longPoll);
+  await page.getByText(/It took [\d.]+ minutes?\./).waitFor(longPoll);
   await tabTo(page, page.getByRole('button', { name: 'Continue' }));
   await page.keyboard.press('Enter');
 

@@ -434,9 +434,11 @@ describe('the result', () => {
       )
       .waitFor();
     const [computed = ''] = computedSentences(whole.copy().evolution.bias!).slice(-1);
-    expect(await page.getByText(computed).isVisible()).toBe(false);
-    await page.getByText('How this is computed').click();
-    await page.getByText(computed).waitFor();
+    // The sheet for print has the same words, hidden on a screen.
+    const beside = page.getByRole('region', { name: 'Agreement' }).getByText(computed);
+    expect(await beside.isVisible()).toBe(false);
+    await page.getByText('How this is computed', { exact: true }).click();
+    await beside.waitFor();
     await expect
       .poll(() => page.getByRole('link', { name: 'Duplicate' }).getAttribute('href'))
       .toBe(`/optimization?from=${runId}`);
