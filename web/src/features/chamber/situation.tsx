@@ -14,7 +14,7 @@ export function ResultReady({ runId }: { runId: string }): ReactNode {
   const end = useRunPart(runId, endOf, sameFields);
   if (end.status !== 'completed') return null;
   return (
-    <div className="flex items-center gap-4">
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
       <p className="text-sm font-semibold">
         <Status tone="ok">Result ready</Status>
       </p>
