@@ -318,14 +318,20 @@ describe('a start', () => {
           return { status: 200, body: new ReadableStream() };
         },
       }),
+      prepare: async (made) => made.clock.install(),
     });
     await fill(page);
     const after = page.locator('dl > div', { hasText: 'Balance after' });
     await expect.poll(() => after.innerText()).toMatch(/72\s+of 86/);
     await startButton(page).click();
+    await expect.poll(() => calls(`/api/optimizations/${runId(1)}/process`).length).toBe(1);
+    // The balance is now old enough to be read again.
+    await page.clock.setSystemTime(Date.now() + 120_000);
     await expect
       .poll(async () => {
-        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+        await page.evaluate(() =>
+          document.dispatchEvent(new Event('visibilitychange', { bubbles: true })),
+        );
         return page.locator('header').first().innerText();
       })
       .toContain('72 credits');

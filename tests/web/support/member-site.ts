@@ -497,8 +497,10 @@ async function narrowFaults(opened: Page): Promise<string[]> {
   const faults: string[] = [];
   await opened.setViewportSize({ width: 320, height: 900 });
   for (const size of ['100%', '200%']) {
-    await opened.evaluate((chosen) => {
+    // Whatever follows its size by observer does so within a frame.
+    await opened.evaluate(async (chosen) => {
       document.documentElement.style.fontSize = chosen;
+      await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     }, size);
     const wider = await sidewaysScroll(opened);
     if (wider > 0) faults.push(`it is ${wider} px too wide at 320 px with text of ${size}`);
