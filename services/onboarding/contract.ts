@@ -88,14 +88,14 @@ const Question = v.strictObject({
     v.string(),
     v.maxLength(
       optimizationLimits.challenge,
-      `The challenge may have at most ${optimizationLimits.challenge} characters`,
+      `The challenge can have up to ${optimizationLimits.challenge} characters`,
     ),
   ),
   context: v.pipe(
     v.string(),
     v.maxLength(
       optimizationLimits.context,
-      `The context may have at most ${optimizationLimits.context} characters`,
+      `The context can have up to ${optimizationLimits.context} characters`,
     ),
   ),
 });

@@ -86,7 +86,7 @@ export async function processRun(
   if (dependencies.clock() > Date.parse(state.priceUntil) && price !== state.price)
     throw new Problem(
       'price-changed',
-      `The price of this strategy is now ${price} credits; it was ${state.price} when the run was created.`,
+      `This strategy now costs ${price} credits. It cost ${state.price} when you created the run.`,
       { members: { price } },
     );
   const asked = await priceOfRun(dependencies, userId, state.price);
@@ -149,7 +149,7 @@ async function priceOfRun(
   if (await isDailyLimitReached(dependencies))
     return new Problem(
       'paused',
-      'No new runs can start today: the daily limit of this service is reached. Nothing was charged.',
+      "We've reached today's limit for new runs. You weren't charged. Please try again tomorrow (UTC).",
       { retryAfterSeconds: Math.ceil((dayMs - (dependencies.clock() % dayMs)) / 1000) },
     );
   return priceFor(dependencies, userId, credits);

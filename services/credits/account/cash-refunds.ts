@@ -75,6 +75,6 @@ export const refundRefusals: Readonly<Record<RefundRefusal, string>> = {
   too_old: `You can refund unused credits for ${creditLimits.refundDays} days after buying them.`,
   pending: 'A refund for this purchase is already on its way.',
   taken_back: "Your bank has taken back or is asking about this payment, so we can't refund it.",
-  debt: 'Your account owes credits. Once they are settled, unused credits can be refunded.',
+  debt: 'You owe credits. Once you settle them, you can refund unused credits.',
   free: "These credits were free, so there's nothing to refund.",
 };

@@ -190,7 +190,7 @@ describe('the chamber', () => {
   it('the chamber catches up after the stream broke off, from its last id', async () => {
     const { page, server } = await watch(whole, untilStarted);
     server.cut();
-    await page.getByText(/^Reconnecting, last update \d+ s ago$/).waitFor();
+    await page.getByText(/^Reconnecting\. Last update \d+s ago\.$/).waitFor();
     server.publish(untilSynthesis);
     await page.getByText('Connected').waitFor();
     await page.getByText('7 answered', { exact: true }).waitFor();
@@ -311,7 +311,7 @@ describe('the chamber', () => {
   it('an unknown run is a page that does not exist', async () => {
     site.answer(runServer(whole, 1).api);
     const page = await open('/evolution-chamber?id=opt_00000000000000000000000009');
-    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.getByRole('heading', { name: "We can't find that page" }).waitFor();
   });
 
   it('a run that cannot be loaded is retried', async () => {

@@ -344,8 +344,12 @@ describe('the words for the connection', () => {
   it.each([
     [{ status: 'connected' }, 0, 'Connected'],
     [{ status: 'connecting' }, null, 'Connecting...'],
-    [{ status: 'reconnecting' }, 12_400, 'Reconnecting, last update 12 s ago'],
-    [{ status: 'offline' }, 5_000, 'Offline: the run continues, this page will catch up'],
+    [{ status: 'reconnecting' }, 12_400, 'Reconnecting. Last update 12s ago.'],
+    [
+      { status: 'offline' },
+      5_000,
+      "You're offline. The run continues, and this page will catch up.",
+    ],
     [{ status: 'error', message: 'Connection failed' }, null, 'Error: Connection failed'],
   ] as const)('the connection line describes %o', (state, agoMs, words) => {
     expect(connectionWords(state, agoMs)).toBe(words);

@@ -515,7 +515,7 @@ describe('a monthly statement', () => {
     await page.getByLabel('Month', { exact: true }).selectOption('2026-08');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**/credits/statements/2026-08');
-    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.getByRole('heading', { name: "We can't find that page" }).waitFor();
   });
 
   it('the page says when there is no statement yet, and when an address names no month', async () => {
@@ -523,7 +523,7 @@ describe('a monthly statement', () => {
     await page.getByText(/for every month in which you receive/).waitFor();
     expect(await violations(page)).toEqual([]);
     const other = await open('/credits/statements/2026-13');
-    await other.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await other.getByRole('heading', { name: "We can't find that page" }).waitFor();
   });
 
   it('each line of a statement links to its run, its purchase and its receipt', async () => {

@@ -210,9 +210,9 @@ describe('recipes', () => {
     const page = await open(`/recipes/${recipeId(3)}/edit`, {
       api: api({ [`GET /api/recipes/${recipeId(3)}`]: missing }),
     });
-    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.getByRole('heading', { name: "We can't find that page" }).waitFor();
     await page.goto(`${site().origin}/recipes/${recipeId(3)}`);
-    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.getByRole('heading', { name: "We can't find that page" }).waitFor();
     await expect.poll(() => page.getByRole('heading', { level: 1 }).count()).toBe(1);
     await expect.poll(() => page.getByRole('button', { name: 'Try Again' }).count()).toBe(0);
     expect(await violations(page)).toEqual([]);

@@ -238,7 +238,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       "The claims couldn't be merged, so this page shows the answer of",
       'No score',
     ],
-    not: ['no score: too few models answered', 'Recommended by'],
+    not: ['No score: too few models answered', 'Recommended by'],
   },
   released: {
     says: ['Recommended by 6 of 6 models', decision, 'Next steps', 'Write the offer down.'],

@@ -362,7 +362,7 @@ describe('what happens to a run elsewhere', () => {
     await page.getByText('Recommended by').first().waitFor();
     await expect.poll(() => site().calls.some(({ path }) => path === '/api/stream')).toBe(true);
     hide(storyId);
-    await page.getByRole('heading', { name: 'That page does not exist' }).waitFor();
+    await page.getByRole('heading', { name: "We can't find that page" }).waitFor();
     restore(storyId);
     await page.getByText('Recommended by').first().waitFor();
   });

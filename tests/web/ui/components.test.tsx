@@ -28,7 +28,7 @@ describe('the agreement ring', () => {
 
   it('a missing score is not shown as 0', () => {
     const html = renderToStaticMarkup(<Ring score={null} />);
-    expect(html).toContain('no score: too few models answered');
+    expect(html).toContain('No score: too few models answered');
     expect(html).toContain('>--<');
   });
 });

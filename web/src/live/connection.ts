@@ -335,9 +335,9 @@ export function connectionWords(connection: Connection, agoMs: number | null): s
     case 'reconnecting':
       return agoMs === null
         ? 'Connecting...'
-        : `Reconnecting, last update ${Math.max(0, Math.round(agoMs / 1000))} s ago`;
+        : `Reconnecting. Last update ${Math.max(0, Math.round(agoMs / 1000))}s ago.`;
     case 'offline':
-      return 'Offline: the run continues, this page will catch up';
+      return "You're offline. The run continues, and this page will catch up.";
     case 'error':
       return `Error: ${connection.message}`;
   }

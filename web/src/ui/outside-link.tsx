@@ -13,7 +13,7 @@ export function OutsideLink({ href, children }: { href: string; children: ReactN
     >
       {children}
       <ExternalLink size={16} aria-hidden="true" className="shrink-0 print:hidden" />
-      <span className="sr-only">(opens in a new window)</span>
+      <span className="sr-only">(opens in a new tab)</span>
     </a>
   );
 }

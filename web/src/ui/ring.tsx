@@ -73,7 +73,7 @@ export function Ring({
         </text>
       </svg>
       <figcaption className="space-y-1">
-        <p className="font-semibold">{band ?? note ?? 'no score: too few models answered'}</p>
+        <p className="font-semibold">{band ?? note ?? 'No score: too few models answered'}</p>
         {note && band !== null ? <p className="text-sm text-ink-2">{note}</p> : null}
         <p className="text-sm text-ink-3">Agreement is not correctness.</p>
       </figcaption>

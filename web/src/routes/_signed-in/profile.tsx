@@ -107,7 +107,7 @@ function Sections({ user }: { user: User }): ReactNode {
           </QueryBlock>
           <Section
             title="Plan"
-            about="What you pay every month, and how many runs bonus credits may pay for."
+            about="Your monthly price, and how many runs bonus credits can pay for."
           >
             <QueryBlock
               answer={plan}

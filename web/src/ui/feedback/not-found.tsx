@@ -10,7 +10,7 @@ export function NotFound({
 }): ReactNode {
   return (
     <div className="mx-auto max-w-page space-y-4 px-4 pt-8 sm:px-6">
-      <h1 className="text-4xl">That page does not exist</h1>
+      <h1 className="text-4xl">We can't find that page</h1>
       <p className="max-w-prose text-ink-2">{sentence}</p>
       <div className="flex flex-wrap gap-3">{actions}</div>
     </div>

@@ -20,7 +20,7 @@ export function ConsentSection(): ReactNode {
   const allowed = useAllowed();
   const at = allowed === null ? null : chosenAt();
   return (
-    <Section title="Cookies and consent" about="Kept on this device only.">
+    <Section title="Cookies and consent" about="Saved on this device only.">
       {allowed === null ? (
         <p>You have not chosen yet, so only what is necessary is kept.</p>
       ) : (
