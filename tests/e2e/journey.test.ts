@@ -290,10 +290,7 @@ describe('a new user', () => {
     await page.getByRole('button', { name: /^log ?in$|^sign in$/i }).click();
     await page.waitForURL('**/dashboard');
     await page.goto(`${application.url}${href ?? ''}`);
-    await page
-      .getByText(/not found|does not exist|no such/i)
-      .first()
-      .waitFor();
+    await page.getByRole('heading', { name: "We can't find that page" }).waitFor();
     await context.close();
   });
 });
