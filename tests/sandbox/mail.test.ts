@@ -111,10 +111,12 @@ describe('the mail catcher', () => {
 describe('the mailbox', () => {
   let app: TestApp;
   let server: ReturnType<typeof createServer>;
+  let folder: string;
   let shown: Mailbox;
 
   beforeAll(async () => {
-    shown = createMailbox(mkdtempSync(join(tmpdir(), 'sevenfold-shown-')));
+    folder = mkdtempSync(join(tmpdir(), 'sevenfold-shown-'));
+    shown = createMailbox(folder);
     const show = getRequestListener(mailboxPages(shown, 'Sevenfold').fetch);
     server = createServer((request, response) => void show(request, response));
     const url = await listen(server, { host: '127.0.0.1', port: 0 });
@@ -123,6 +125,7 @@ describe('the mailbox', () => {
   afterAll(async () => {
     await app.close();
     await stopListening(server);
+    rmSync(folder, { recursive: true, force: true });
   });
   beforeEach(async () => shown.clear());
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { beforeAll, expect, test } from 'vitest';
 import { liveGuide } from '#services/http/guide.ts';
+import { listedPaths } from '#tests/web/specification/pages.ts';
 import { buildPages } from '#tests/web/support/site.ts';
 
 /** Every page that the build writes, by path; the shell of the signed-in area has no links. */
@@ -11,12 +12,15 @@ const Manifest = v.object({
 });
 
 const pages = new Map<string, string>();
+/** The page of every address in the signed-in area and of every link in an email. */
+let shell = '';
 beforeAll(async () => {
   const dist = await buildPages();
   const read = (file: string): string => readFileSync(join(dist, file), 'utf8');
   const manifest = v.parse(Manifest, JSON.parse(read('pages.json')));
   for (const [path, { file }] of Object.entries(manifest.pages)) pages.set(path, read(file));
   pages.set('/nowhere', read('not-found.html'));
+  shell = read('app.html');
   pages.set('/api-docs/live', await liveGuide({ productName: 'Sevenfold' }));
 });
 
@@ -39,9 +43,14 @@ test('no page has the same part twice', () => {
   }
 });
 
-test('pages without posts or positions are left out of the footer and of search engines', () => {
-  for (const path of ['/blog', '/careers']) {
-    expect(pages.get(path)).toContain('<meta name="robots" content="noindex"');
+test('search engines are offered every listed page and no other', () => {
+  const isHidden = (html: string): boolean => html.includes('<meta name="robots" content="noindex"');
+  const offered = [...pages].filter(([, html]) => !isHidden(html)).map(([path]) => path);
+  expect(offered.toSorted()).toEqual(listedPaths.toSorted());
+  expect(isHidden(shell)).toBe(true);
+});
+
+test('no page leads to one without posts or positions', () => {
+  for (const path of ['/blog', '/careers'])
     expect([...pages.values()].some((html) => html.includes(`href="${path}"`))).toBe(false);
-  }
 });
