@@ -48,7 +48,7 @@ export function receiptEmail(
     subject: `We have your message: ${reference}`,
     paragraphs: [
       `Your message to ${productName} has arrived. Its reference is ${reference}.`,
-      'Name the reference if you write again.',
+      'Mention this reference if you write again.',
     ],
     action: { label: 'Open Help', url: `${publicUrl}/help` },
     closing: ['If you did not write to us, someone entered your address by mistake. Do nothing.'],

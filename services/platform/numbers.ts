@@ -129,3 +129,8 @@ export function roundedParts(exact: readonly number[], sum: number): number[] {
 
 /** Minutes of the eight-hour working day that a run is compared with. */
 export const workdayMinutes = 480;
+
+/** Minutes as people read them: to one decimal, and at least 0.1. */
+export function shownMinutes(minutes: number): number {
+  return Math.max(0.1, Math.round(minutes * 10) / 10);
+}

@@ -573,7 +573,7 @@ function describeBias(view: RunView, scores: Scores): Evolution['bias'] {
           scores.bias.positionSlope === null
             ? null
             : `${signed(scores.bias.positionSlope)} points per position`,
-        note: 'Whether answers shown earlier scored higher. An indicator only: a single run can detect 0.3 points per position or more.',
+        note: 'How much higher (+) or lower (−) each later position scored. An indicator only: a single run can detect 0.3 points per position or more.',
       },
       {
         id: 'leniency',

@@ -1,5 +1,6 @@
+import { dayInWords } from '#services/platform/locale.ts';
 import { moneyText } from '#services/platform/numbers.ts';
-import { dayOf, testPayments } from './words.ts';
+import { testPayments } from './words.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** A payment of a plan that runs already, which failed. */
@@ -23,7 +24,7 @@ export function planPaymentFailedEmail(payment: FailedPlanPayment): EmailContent
       `Your ${moneyText(amountMinor, currency)} payment for the ${packageName} plan on ${productName} didn't go through, so no credits were added for the new month. You keep the credits you have.`,
       keptUntil === null
         ? "Your plan's benefits have ended. They return once the payment goes through."
-        : `Your plan's benefits stay until ${dayOf(keptUntil)} (UTC), so there's time to fix it. Update your card on your plan page and the payment will be tried again.`,
+        : `Your plan's benefits stay until ${dayInWords(keptUntil)} (UTC), so there's time to fix it. Update your card on your plan page and the payment will be tried again.`,
       ...testPayments(payment),
     ],
     action: { label: 'Open my plan', url: `${publicUrl}/credits/plan` },
@@ -54,7 +55,7 @@ export function planMovedEmail(moved: MovedPlan): EmailContent {
   const renews =
     until === null
       ? `It is ${name}, at ${price} a month plus tax where it applies.`
-      : `It renews on ${dayOf(until)} (UTC) as ${name}, at ${price} a month plus tax where it applies.`;
+      : `It renews on ${dayInWords(until)} (UTC) as ${name}, at ${price} a month plus tax where it applies.`;
   const words = {
     'plan.changed': {
       subject: `Your plan is changing to ${name}`,
@@ -65,7 +66,7 @@ export function planMovedEmail(moved: MovedPlan): EmailContent {
       paragraphs: [
         until === null
           ? `You canceled your ${packageName} plan on ${productName}. It has ended, and you won't be charged again.`
-          : `You canceled your ${packageName} plan on ${productName}. It lasts until ${dayOf(until)} (UTC) and won't renew. You won't be charged again.`,
+          : `You canceled your ${packageName} plan on ${productName}. It lasts until ${dayInWords(until)} (UTC) and won't renew. You won't be charged again.`,
         'You keep the credits you have.',
       ],
     },

@@ -1,5 +1,6 @@
+import { dayInWords } from '#services/platform/locale.ts';
 import { moneyText } from '#services/platform/numbers.ts';
-import { credits as inCredits, dayOf, testPayments } from './words.ts';
+import { credits as inCredits, testPayments } from './words.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 export type Receipt = {
@@ -33,7 +34,7 @@ export function receiptEmail(receipt: Receipt): EmailContent {
   return {
     subject: `Your receipt: ${packageName}, ${inCredits(credits)}`,
     paragraphs: [
-      `Thank you. We added ${inCredits(credits)} from ${packageName} to your ${productName} account${isPlan ? ', as we do every month of your plan' : ''}.`,
+      `Thank you. We added ${inCredits(credits)} from ${packageName} to your ${productName} account.${isPlan ? ` Your plan adds ${inCredits(credits)} every month.` : ''}`,
       amountSentence(receipt),
       balanceSentence(receipt),
       ...renewalSentences(receipt),
@@ -50,14 +51,14 @@ export function receiptEmail(receipt: Receipt): EmailContent {
 function amountSentence({ paidMinor, taxMinor, currency, paidAt }: Receipt): string {
   const tax =
     taxMinor === 0 ? 'No tax was added.' : `That includes ${moneyText(taxMinor, currency)} tax.`;
-  return `Paid on ${dayOf(paidAt)} (UTC): ${moneyText(paidMinor, currency)}. ${tax}`;
+  return `Paid on ${dayInWords(paidAt)} (UTC): ${moneyText(paidMinor, currency)}. ${tax}`;
 }
 
 function renewalSentences({ renewal, currency, publicUrl }: Receipt): string[] {
   if (renewal === null) return [];
   const price = moneyText(renewal.amountMinor, currency);
   return [
-    `Your plan renews on ${dayOf(renewal.at)} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. Cancel anytime on your plan page: ${publicUrl}/credits/plan`,
+    `Your plan renews on ${dayInWords(renewal.at)} (UTC) for ${price}, plus tax where it applies, and then every month until you cancel. Cancel anytime on your plan page: ${publicUrl}/credits/plan`,
   ];
 }
 

@@ -14,10 +14,6 @@ export function wasOrWere(count: number): string {
   return count === 1 ? 'was' : 'were';
 }
 
-export function dayOf(time: Date): string {
-  return time.toISOString().slice(0, 10);
-}
-
 /** Wherever an email speaks of money that was not paid. */
 export function testPayments({ movesMoney }: { movesMoney: boolean }): string[] {
   return movesMoney

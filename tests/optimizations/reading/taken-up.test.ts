@@ -33,7 +33,7 @@ test.each([
       'You gave “Half of my customers have asked for a monthly plan”.',
       'No model changed its vote on the decision.',
       'No vote changed on the claim that was voted on again.',
-      'No reason of the second vote uses words of the changed fact.',
+      'No reason in the second vote uses words from the changed fact.',
     ],
   ],
   [
@@ -43,7 +43,7 @@ test.each([
     [
       'openai-s1 (S1), anthropic-s2 (S2), google-s3 (S3) and mistral-r1 (R1) changed their vote on the decision, from “The option o1” to “The option o2”.',
       'Votes changed on the claim that was voted on again.',
-      '1 reason goes with a changed vote or uses words of the changed fact.',
+      '1 reason goes with a changed vote or uses words from the changed fact.',
     ],
   ],
 ] as const)(

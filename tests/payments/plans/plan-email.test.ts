@@ -15,7 +15,7 @@ test('a failed payment of a plan names the amount, how long the plan’s benefit
   const email = planPaymentFailedEmail(failed);
   const words = email.paragraphs.join(' ');
   expect(words).toContain('Your $25.00 payment for the Side-Gig Builder plan');
-  expect(words).toContain('stay until 2026-12-09 (UTC)');
+  expect(words).toContain('stay until December 9, 2026 (UTC)');
   expect(words).not.toContain('test payments');
   expect(email.action?.url).toBe('https://sevenfold.test/credits/plan');
 });
@@ -46,7 +46,7 @@ test('a changed plan names what it becomes, when, and for how much', () => {
   const email = planMovedEmail(moved);
   expect(email.subject).toBe('Your plan is changing to Empire Builder');
   expect(email.paragraphs).toEqual([
-    'You changed your plan on Sevenfold. It renews on 2026-12-09 (UTC) as Empire Builder, at $150.00 a month plus tax where it applies.',
+    'You changed your plan on Sevenfold. It renews on December 9, 2026 (UTC) as Empire Builder, at $150.00 a month plus tax where it applies.',
   ]);
   expect(email.action?.url).toBe('https://sevenfold.test/credits/plan');
 });
@@ -56,7 +56,7 @@ test('a cancelled plan names the day until which it stays, or says that it has e
   const email = planMovedEmail(cancelled);
   expect(email.subject).toBe('Your plan is canceled');
   expect(email.paragraphs).toEqual([
-    "You canceled your Side-Gig Builder plan on Sevenfold. It lasts until 2026-12-09 (UTC) and won't renew. You won't be charged again.",
+    "You canceled your Side-Gig Builder plan on Sevenfold. It lasts until December 9, 2026 (UTC) and won't renew. You won't be charged again.",
     'You keep the credits you have.',
   ]);
   const [ended] = planMovedEmail({ ...cancelled, until: null }).paragraphs;
@@ -68,7 +68,7 @@ test('a resumed plan names the next payment, and says when no money moves', () =
   const email = planMovedEmail({ ...resumed, movesMoney: false });
   expect(email.subject).toBe('Your plan continues');
   const words = email.paragraphs.join(' ');
-  expect(words).toContain('renews on 2026-12-09 (UTC) as Side-Gig Builder, at $25.00');
+  expect(words).toContain('renews on December 9, 2026 (UTC) as Side-Gig Builder, at $25.00');
   expect(words).toContain('test payments');
   const [undated] = planMovedEmail({ ...resumed, until: null }).paragraphs;
   expect(undated).toContain('It is Side-Gig Builder, at $25.00 a month');

@@ -66,7 +66,7 @@ describe('a receipt', () => {
     const [mail, ...others] = await mailbox.all(person.email);
     expect(others).toEqual([]);
     expect(mail?.subject).toBe('Your receipt: Side-Gig Builder, 50 credits');
-    expect(mail?.text).toContain('every month of your plan');
+    expect(mail?.text).toContain('Your plan adds 50 credits every month.');
   });
 
   test('a receipt is not sent to an address that is not confirmed', async () => {
@@ -177,7 +177,7 @@ describe('the email of a receipt', () => {
     const email = receiptEmail(receipt);
     expect(email.paragraphs).toEqual([
       'Thank you. We added 20 credits from Boost 20 to your Sevenfold account.',
-      'Paid on 2026-11-20 (UTC): $11.90. That includes $1.90 tax.',
+      'Paid on November 20, 2026 (UTC): $11.90. That includes $1.90 tax.',
       'You now have 1,020 credits available.',
     ]);
     expect(email.closing).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('the email of a receipt', () => {
   test('the email of a receipt names the debt, and says when no money moved', () => {
     const renewal = { at: new Date('2026-12-20T10:00:00Z'), amountMinor: 2_500 };
     expect(receiptEmail({ ...receipt, renewal }).paragraphs.join(' ')).toMatch(
-      /renews on 2026-12-20 \(UTC\) for \$25\.00.+Cancel anytime.+\/credits\/plan/,
+      /renews on December 20, 2026 \(UTC\) for \$25\.00.+Cancel anytime.+\/credits\/plan/,
     );
     const words = receiptEmail({ ...receipt, available: 1, debt: 4, movesMoney: false });
     expect(words.paragraphs.slice(2)).toEqual([

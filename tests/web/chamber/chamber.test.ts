@@ -26,7 +26,7 @@ import { balance, runServer, type RunServer } from '#tests/web/support/run-serve
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, sessionOf, type Site } from '#tests/web/support/site.ts';
-import { computedSentences } from '#services/optimizations/reading/words/result.ts';
+import { orderingWords } from '#services/optimizations/reading/words/result.ts';
 
 /**
  * The chamber and the result in a real browser, on a server that streams a run's own events. An error in
@@ -433,7 +433,7 @@ describe('the result', () => {
         "Simulated. A prepared case, 'Should I raise my prices?', stands in for your question.",
       )
       .waitFor();
-    const [computed = ''] = computedSentences(whole.copy().evolution.bias!).slice(-1);
+    const computed = orderingWords(whole.copy().evolution.bias!);
     // The sheet for print has the same words, hidden on a screen.
     const beside = page.getByRole('region', { name: 'Agreement' }).getByText(computed);
     expect(await beside.isVisible()).toBe(false);

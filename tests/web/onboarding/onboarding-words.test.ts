@@ -106,13 +106,13 @@ test.each([
     'premium-positioning',
     '1m-3m',
     'content',
-    'Matches your answers: it is for every type of business, with a yearly revenue of $500K to $5M.',
+    'Matches your answers: it is for every type of business, at a yearly revenue of $500K to $5M.',
   ],
   [
     'market-expansion',
     '7m+',
     'saas',
-    'Matches your answers: it is for SaaS, E-commerce, Consulting, with a yearly revenue of $1M or more.',
+    'Matches your answers: it is for SaaS, E-commerce and Consulting businesses, at a yearly revenue of $1M or more.',
   ],
   [
     'premium-positioning',
@@ -124,7 +124,7 @@ test.each([
     'market-expansion',
     '1m-3m',
     'content',
-    'Not a full match, shown to give you a choice: it is for SaaS, E-commerce, Consulting.',
+    'Not a full match, shown to give you a choice: it is for SaaS, E-commerce and Consulting businesses.',
   ],
   [
     'market-expansion',
@@ -142,15 +142,15 @@ test.each<[Bonus['state'], string | null]>([
   ['off', null],
   [
     'available',
-    'Activation adds an onboarding bonus of 50 credits ($25 at the price of a boost) to your balance, once.',
+    'Activation adds an onboarding bonus of 50 credits ($25 at the price of Boost 50) to your balance, once.',
   ],
   [
     'granted',
-    'We added an onboarding bonus of 50 credits ($25 at the price of a boost) to your balance.',
+    'We added an onboarding bonus of 50 credits ($25 at the price of Boost 50) to your balance.',
   ],
   [
     'needs-confirmed-email',
-    'Confirm your email address to get an onboarding bonus of 50 credits ($25 at the price of a boost).',
+    'Confirm your email address to get an onboarding bonus of 50 credits ($25 at the price of Boost 50).',
   ],
   ['already-given', 'Another account with your email address already got the onboarding bonus.'],
 ])('a bonus that is %s reads: %s', (state, sentence) => {

@@ -68,15 +68,15 @@ describe('the monthly usage', () => {
 
   it('the usage card warns from 80 % in the specified words, and says what is blocked', () => {
     const words = cardOf({ current_month: 9, bonus_used: 4, percentage: 80, can_block: true });
-    expect(words).toMatch(/^ 4 of 5 optimizations Free Plan/);
+    expect(words).toMatch(/^ 4 of 5 optimizations on bonus credits Free Plan/);
     expect(words).toContain('Approaching Usage Limit');
     expect(words).toContain(
-      '9 optimizations started this month, 4 with bonus credits, which is what the limit counts.',
+      'You started 9 optimizations this month. Only those on bonus credits count toward the limit',
     );
     expect(words).toContain(
       "You've used 80% of your monthly optimization limit. Consider upgrading to continue optimizing.",
     );
-    expect(words).toContain('Runs paid with other credits are never blocked. Resets on');
+    expect(words).toContain('others are never blocked. Resets on');
   });
 
   it('the usage card does not warn when the limit cannot block a run', () => {

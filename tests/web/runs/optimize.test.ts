@@ -500,7 +500,7 @@ describe('starting', () => {
 describe('the words of a strategy', () => {
   it('the summary names the providers that receive the text', () => {
     expect(destinationSentence({ providers: [{ name: 'OpenAI', simulated: true }] })).toContain(
-      'sent to no provider',
+      "isn't sent to any provider",
     );
     expect(
       destinationSentence({

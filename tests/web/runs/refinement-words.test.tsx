@@ -55,7 +55,7 @@ describe('the words of a refinement', () => {
       'Votes',
       '7 for “The option o1”, as before. No model changed its vote.',
       'No vote changed on the claim that was voted on again.',
-      'No reason of the second vote uses words of the changed fact.',
+      'No reason in the second vote uses words from the changed fact.',
       'The changed fact',
       given,
       'About c1',

@@ -52,7 +52,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Measure: A client asks for it.',
       'Stop if: Nobody reads it.',
       'What would change this',
-      'S1 and S2 would change their advice if this is wrong.',
+      'openai-s1 (S1) and anthropic-s2 (S2) would change their advice if this is wrong.',
       'Reasons',
       'Consensus points',
       'The claim c1 holds.',
@@ -140,7 +140,7 @@ const said: Record<Name, { says: (string | RegExp)[]; not: (string | RegExp)[] }
       'Two other models compared the text below with',
       'If you must decide today',
       'This is the option with most votes, 4 of 7. It is no recommendation, because one camp prefers another one.',
-      'S1 and S2 would change their advice if this is wrong.',
+      'openai-s1 (S1) and anthropic-s2 (S2) would change their advice if this is wrong.',
     ],
     not: ['Recommended by', 'votes each', 'tie-break', 'The reviewers form two camps'],
   },
@@ -339,15 +339,18 @@ it('a claim rests under the recommendation only where voters for it would change
   const titleWith = (seats: readonly string[]) => {
     const claims = { c1: { ...council.ledger!.claims['c1']!, flips: seats } };
     const view = { ...council, ledger: { ...council.ledger!, claims } };
-    return [restingTitle(view, 'c1'), ...changingClaims(view).map(changingWords)];
+    return [
+      restingTitle(view, 'c1'),
+      ...changingClaims(view).map((each) => changingWords(view.seats, each)),
+    ];
   };
   expect(flips).toEqual(['S1', 'S2']);
   expect(titleWith(['R2', 'I1', 'S1'])).toEqual([
     'The recommendation rests on this:',
-    'S1 would change its advice if this is wrong. So would R2 and I1, which voted otherwise.',
+    'openai-s1 (S1) would change its advice if this is wrong. So would anthropic-r2 (R2) and google-i1 (I1), which voted otherwise.',
   ]);
   expect(titleWith(['R2', 'I1'])).toEqual([
     'Models that voted otherwise rest on this:',
-    'R2 and I1 voted otherwise, and would change their advice if this is wrong.',
+    'anthropic-r2 (R2) and google-i1 (I1) voted otherwise, and would change their advice if this is wrong.',
   ]);
 });

@@ -75,7 +75,9 @@ export function MemberBar({ credits, bell, ...menu }: Props): ReactNode {
               <Link to="/profile" className={`${place} gap-2`} title="Account Settings">
                 <Avatar user={user} />
                 <span className="min-w-0 leading-tight">
-                  <span className="block max-w-28 truncate font-medium">{user.name || 'User'}</span>
+                  <span className="block max-w-28 truncate xl:max-w-44 font-medium">
+                    {user.name || 'User'}
+                  </span>
                   <span className="block text-sm text-ink-3">{tier}</span>
                 </span>
               </Link>

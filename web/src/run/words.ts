@@ -49,7 +49,7 @@ export function destinationSentence({ providers }: Pick<Strategy, 'providers'>):
   const real = providers.filter(({ simulated }) => !simulated).map(({ name }) => name);
   const hasSimulated = providers.some(({ simulated }) => simulated);
   if (real.length === 0) {
-    return 'The models of this run are simulated on this machine: a prepared case answers, whose question may be another than yours, and your text is sent to no provider.';
+    return "This run's models are simulated on this machine. A prepared case answers; its question may differ from yours. Your text isn't sent to any provider.";
   }
   const passedOn = real.includes('OpenRouter')
     ? ' OpenRouter passes them on to the makers of its models.'

@@ -48,7 +48,7 @@ export function factsOf(run: BriefRun): string[] {
       : run.credits === 0
         ? 'included'
         : creditsInWords(run.credits, 'en-US'),
-    run.simulated ? 'Simulated models' : null,
+    run.simulated ? 'simulated models, example answers' : null,
   ].filter((fact) => fact !== null);
 }
 

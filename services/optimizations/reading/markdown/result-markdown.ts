@@ -8,7 +8,7 @@ import type {
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
-  computedSentences,
+  orderingWords,
   headingWords,
   indicatorWords,
   isAdvice,
@@ -156,10 +156,11 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
       ? ''
       : `${bias.agreement_score} of 100 (${bias.agreement_band ?? ''}).`;
   const sentences = [
-    score === '' ? bias.agreement_note : score,
+    score,
+    bias.agreement_note,
     'Agreement is not correctness.',
     winnerWords(run.council),
-    ...computedSentences(bias),
+    orderingWords(bias),
   ];
   return part('### Agreement', [
     escapeMarkdown(sentences.filter((sentence) => sentence !== null && sentence !== '').join(' ')),

@@ -233,11 +233,12 @@ export function restingTitle(view: RunView, claimId: string): string {
     : 'The recommendation rests on this:';
 }
 
-/** "S1 and R2 would change their advice if this is wrong." */
-export function changingWords({ seats, others }: Omit<ChangingClaim, 'id'>): string {
+/** "GPT-6.1 Terra (S1) and Claude Opus 5 (R2) would change their advice if this is wrong." */
+export function changingWords(names: Names, { seats, others }: Omit<ChangingClaim, 'id'>): string {
   const change = (who: readonly string[]) =>
     `would change ${who.length === 1 ? 'its' : 'their'} advice if this is wrong`;
-  if (others.length === 0) return `${listed(seats)} ${change(seats)}.`;
-  if (seats.length === 0) return `${listed(others)} voted otherwise, and ${change(others)}.`;
-  return `${listed(seats)} ${change(seats)}. So would ${listed(others)}, which voted otherwise.`;
+  const [mine, theirs] = [seatNames(names, seats), seatNames(names, others)];
+  if (others.length === 0) return `${mine} ${change(seats)}.`;
+  if (seats.length === 0) return `${theirs} voted otherwise, and ${change(others)}.`;
+  return `${mine} ${change(seats)}. So would ${theirs}, which voted otherwise.`;
 }

@@ -215,7 +215,7 @@ function fromTo(view: RunView, first: string | undefined, now: string | undefine
  * a claim that an earlier fact was about.
  */
 export function changeWords(view: RunView, { id, ...changing }: ChangingClaim): string {
-  if (view.refines === null) return changingWords(changing);
+  if (view.refines === null) return changingWords(view.seats, changing);
   const seats = [...changing.seats, ...changing.others];
   if (view.refines.claimId === id) return didWords(view, seats);
   if (differentWords(view, id) !== null) return '';

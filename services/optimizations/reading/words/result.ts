@@ -172,28 +172,22 @@ export function winnerWords({ scores, seats, ledger }: RunView): string | null {
       chosen === null || chosen?.seats.includes(first)
         ? `Clear winner: ${place}.`
         : `T${place.slice(1)}, but the vote does not choose its option.`,
-    tied_orders: 'No clear winner: the rankings fit more than one order of the answers.',
-    orders_differ: 'No clear winner: two ways of ordering the answers place different ones first.',
-    narrow_margin: 'No clear winner: the first answers are too close.',
-    no_rank_agreement: 'No clear winner: the reviewers rank the answers too differently.',
+    tied_orders: 'No clear winner among the answers: the rankings fit more than one order.',
+    orders_differ:
+      'No clear winner among the answers: two ways of ordering them place different ones first.',
+    narrow_margin: 'No clear winner among the answers: the top two rank too closely.',
+    no_rank_agreement:
+      'No clear winner among the answers: the reviewers rank them too differently.',
     not_enough_comparisons: 'Clear winner not judged: too few reviewers compared the same answers.',
     copies: 'Clear winner not judged: too few different models sit on the panel.',
   }[scores.clearWinnerReason];
 }
 
-/** What holds the score down or is not in it, and what ordered the answers. */
-export function computedSentences({
-  agreement_score: score,
-  agreement_note: note,
-  ordering,
-}: BiasAnalysis): string[] {
-  return [
-    // Without a score, the note is the caption of the ring.
-    ...(note === null || score === null ? [] : [note]),
-    ordering === 'kemeny'
-      ? 'The answers are in the order that contradicts the fewest comparisons of the reviewers.'
-      : 'The answers are in the order of their win rates.',
-  ];
+/** What ordered the answers. */
+export function orderingWords({ ordering }: Pick<BiasAnalysis, 'ordering'>): string {
+  return ordering === 'kemeny'
+    ? 'The answers are in the order that contradicts the fewest comparisons of the reviewers.'
+    : 'The answers are in the order of their win rates.';
 }
 
 export const indicatorsTitle = 'Bias indicators';

@@ -27,15 +27,15 @@ export function takenUp(view: RunView): TakenUp[] {
   );
 }
 
-/** "2 reasons go with a changed vote or use words of the changed fact."; null when nothing can be said. */
+/** "2 reasons go with a changed vote or use words from the changed fact."; null when nothing can be said. */
 export function takenUpWords(view: RunView): string | null {
   const count = takenUp(view).length;
   const hasNew = newWords(view).size > 0;
   const what = view.refines?.about === 'instruction' ? 'the instruction' : 'the changed fact';
-  if (count === 0) return hasNew ? `No reason of the second vote uses words of ${what}.` : null;
+  if (count === 0) return hasNew ? `No reason in the second vote uses words from ${what}.` : null;
   const [goes, uses] = count === 1 ? ['goes', 'uses'] : ['go', 'use'];
   const moved = `${counted(count, 'reason')} ${goes} with a changed vote`;
-  return hasNew ? `${moved} or ${uses} words of ${what}.` : `${moved}.`;
+  return hasNew ? `${moved} or ${uses} words from ${what}.` : `${moved}.`;
 }
 
 /** What was given and what came of it, in a few sentences; null before the votes are counted. */

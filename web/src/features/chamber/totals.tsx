@@ -88,8 +88,8 @@ function totalsOf({ view }: RunState) {
 function usualWords(seconds: number, elapsed: number | null): string {
   if (seconds === 0) return 'not yet measured';
   return (elapsed ?? 0) > seconds * 1000
-    ? 'longer than usual'
-    : `usually ${duration(seconds * 1000)}`;
+    ? 'longer than expected'
+    : `${duration(seconds * 1000)} expected`;
 }
 
 function elapsedMs(startedAt: string | null, endedAt: string | null, now: number): number | null {

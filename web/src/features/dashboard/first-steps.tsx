@@ -28,7 +28,7 @@ export function FirstSteps({ hasCredits }: { hasCredits: boolean }): ReactNode {
           </LinkButton>
         </Step>
         <Step done={false} number={3} title="Watch the models answer, and read what they recommend">
-          Takes a few minutes, longer with models on your own machine.
+          Takes a few minutes.
         </Step>
       </ol>
       <p>

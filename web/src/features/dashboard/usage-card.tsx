@@ -34,7 +34,9 @@ export function MonthlyUsage({
         <span>
           <span className="text-2xl font-semibold">{percentage === null ? all : counted}</span>{' '}
           <span className="text-ink-2">
-            {percentage === null ? 'optimizations, Unlimited' : `of ${limit} optimizations`}
+            {percentage === null
+              ? 'optimizations, Unlimited'
+              : `of ${limit} optimizations on bonus credits`}
           </span>
         </span>
         <span className="text-ink-2">{planWords[user.subscription_tier]}</span>
@@ -46,7 +48,7 @@ export function MonthlyUsage({
       <p className="text-sm text-ink-2">
         {percentage === null
           ? 'No limit on runs, whichever credits pay for them.'
-          : `${runs(all)} started this month, ${counted} with bonus credits, which is what the limit counts. Runs paid with other credits are never blocked. Resets on ${resets} (UTC).`}
+          : `You started ${runs(all)} this month. Only those on bonus credits count toward the limit; others are never blocked. Resets on ${resets} (UTC).`}
       </p>
       {isApproaching ? (
         <Notice tone="warn" title="Approaching Usage Limit">

@@ -8,12 +8,20 @@ import {
   speedMultiple,
 } from '#services/onboarding/audit.ts';
 import type { CompetitiveRisk, RevenueLevel, WasteAnalysis } from '#services/onboarding/audit.ts';
+import { factLines } from '#services/onboarding/challenge-list.ts';
 import type { Challenge } from '#services/onboarding/challenge-list.ts';
 import type { Business, Fit } from '#services/onboarding/challenges.ts';
 import { revenueMidpoint } from '#services/onboarding/challenges.ts';
-import type { AuditData, Bonus } from '#services/onboarding/contract.ts';
+import type { AuditData, Bonus, OnboardingAnswers } from '#services/onboarding/contract.ts';
 import type { Evolution } from '#services/optimizations/contract/run.ts';
-import { counted, creditsInWords, figure, workdayMinutes } from '#services/platform/numbers.ts';
+import {
+  counted,
+  creditsInWords,
+  figure,
+  shownMinutes,
+  workdayMinutes,
+} from '#services/platform/numbers.ts';
+import { listed } from '#services/models/seating/words.ts';
 import { price } from '#web/ui/text/figures.ts';
 
 /** The sentences of the onboarding that follow from answers. */
@@ -102,9 +110,9 @@ export function fitWords(challenge: Challenge, fit: Fit, business: Business): st
       : `${millions(revenueMin)} to ${millions(revenueMax)}`;
   const kinds = businessType.includes('other')
     ? 'every type of business'
-    : businessType.map((type) => businessTypes[type]).join(', ');
+    : `${listed(businessType.map((type) => businessTypes[type]))} businesses`;
   if (fit.revenue && fit.business)
-    return `Matches your answers: it is for ${kinds}, with a yearly revenue of ${range}.`;
+    return `Matches your answers: it is for ${kinds}, at a yearly revenue of ${range}.`;
   const why =
     business.revenueLevel === null || business.businessType === null
       ? 'your audit is not complete'
@@ -130,9 +138,20 @@ export function auditFacts(audit: AuditData): string[] {
   ];
 }
 
+/** The question that a challenge begins with: its facts to fill in, and the audit. */
+export function questionOf(
+  { template }: Challenge,
+  audit: OnboardingAnswers['auditData'],
+): NonNullable<OnboardingAnswers['question']> {
+  return {
+    challenge: template.challenge,
+    context: [...auditFacts(audit), factLines(template)].join('\n'),
+  };
+}
+
 /** What becomes of the bonus; null when there is none. */
 export function bonusWords({ credits, worth_usd: worth, state }: Bonus): string | null {
-  const worthWords = worth === null ? '' : ` (${dollars(worth)} at the price of a boost)`;
+  const worthWords = worth === null ? '' : ` (${dollars(worth)} at the price of Boost 50)`;
   const bonus = `an onboarding bonus of ${creditsInWords(credits)}${worthWords}`;
   switch (state) {
     case 'off':
@@ -182,9 +201,4 @@ export function speedWords(minutes: number | null): string {
 export function minutesInWords(minutes: number): string {
   const shown = shownMinutes(minutes);
   return `${figure(shown)} ${shown === 1 ? 'minute' : 'minutes'}`;
-}
-
-/** To one decimal, and at least 0.1. */
-function shownMinutes(minutes: number): number {
-  return Math.max(0.1, Math.round(minutes * 10) / 10);
 }

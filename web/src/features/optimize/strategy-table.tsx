@@ -4,7 +4,7 @@ import type { StrategyListProps } from './strategy-list.tsx';
 import { StrategyBadges } from './strategy-list.tsx';
 import { unavailableSentence } from './strategy-words.ts';
 
-const columns = ['Strategy', 'Credits', 'Typical time', 'Models', 'Cost', 'Bias', 'Parallel'];
+const columns = ['Strategy', 'Credits', 'Time', 'Models', 'Cost', 'Bias', 'Parallel'];
 
 /** The strategies side by side, by the figures in which they differ. */
 export function StrategyTable({ strategies, chosen, onChoose }: StrategyListProps): ReactNode {

@@ -139,7 +139,7 @@ function Agreement({ bias, view }: { bias: BiasAnalysis; view: RunView }): React
       <h2 id="agreement" className="text-center text-xl text-ink-2">
         Agreement
       </h2>
-      <Ring score={score} {...(score === null && note !== null ? { note } : {})} />
+      <Ring score={score} {...(note === null ? {} : { note })} />
       <p className="text-center text-sm text-ink-2">{winnerWords(view)}</p>
       <details className="text-sm text-ink-2 print:hidden">
         <summary className="min-h-6 cursor-pointer text-center">{computedTitle}</summary>

@@ -4,10 +4,13 @@ import { type ReactNode, useState } from 'react';
 import * as v from 'valibot';
 import { factLines } from '#services/onboarding/challenge-list.ts';
 import { challengeOf } from '#services/onboarding/challenges.ts';
+import type { Onboarding } from '#services/onboarding/contract.ts';
 import { IdText } from '#services/platform/contract.ts';
 import { filledChallenge, type Recipe } from '#services/recipes/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
 import { onSessionEnd, useSession } from '#web/features/identity/sessions/session.ts';
+import { onboardingQuery } from '#web/features/onboarding/calls.ts';
+import { questionOf } from '#web/features/onboarding/words.ts';
 import { type Draft, draftToText, readDraft } from '#web/features/optimize/question/draft.ts';
 import {
   emptyFields,
@@ -62,12 +65,16 @@ function OptimizationPage(): ReactNode {
         <CopiedForm key={`${userId} ${from}`} userId={userId} from={from} />
       ) : recipe !== undefined ? (
         <RecipeForm key={`${userId} ${recipe}`} userId={userId} recipe={recipe} />
+      ) : challenge !== undefined && challengeOf(challenge) !== undefined ? (
+        <OnboardingForm key={`${userId} ${challenge}`} userId={userId} id={challenge} />
       ) : (
         <Form
           key={`${userId} ${challenge ?? ''}`}
           userId={userId}
           prefilled={
-            challenge === undefined ? null : { fields: fieldsOfChallenge(challenge), attempt: null }
+            challenge === undefined
+              ? null
+              : { fields: { ...emptyFields, challenge }, attempt: null }
           }
         />
       )}
@@ -136,14 +143,26 @@ function fieldsOfRecipe(userId: string, recipe: Recipe): Fields {
   };
 }
 
-/** A challenge of the onboarding by its id; any other text is the challenge itself. */
-function fieldsOfChallenge(challenge: string): Fields {
-  const template = challengeOf(challenge)?.template;
-  if (template === undefined) return { ...emptyFields, challenge };
+/** The form with a challenge of the onboarding, as the user left it there. */
+function OnboardingForm({ userId, id }: { userId: string; id: string }): ReactNode {
+  const onboarding = useQuery(onboardingQuery);
+  if (onboarding.isPending) return <Skeleton className="h-96" />;
+  const fields = fieldsOfChallenge(id, onboarding.data);
+  return <Form userId={userId} prefilled={{ fields, attempt: null }} />;
+}
+
+/** Without the answers of the onboarding it is the challenge's own question. */
+function fieldsOfChallenge(id: string, answers: Onboarding | undefined): Fields {
+  const challenge = challengeOf(id);
+  if (challenge === undefined) return emptyFields;
+  const { template } = challenge;
+  const edited = answers?.selectedChallenge === id ? answers.question : null;
   return {
     ...emptyFields,
-    challenge: template.challenge,
-    context: factLines(template),
+    ...(edited ??
+      (answers === undefined
+        ? { challenge: template.challenge, context: factLines(template) }
+        : questionOf(challenge, answers.auditData))),
     objectives: rowsOf(template.objectives),
     constraints: rowsOf(template.constraints),
     chosenType: template.challengeType,

@@ -42,9 +42,6 @@ export function OwnModels({ analytics: { models } }: { analytics: CreditAnalytic
             rowKey={({ model }) => model}
             columns={[
               { id: 'model', title: 'Model', cell: named },
-              { id: 'calls', title: 'Calls', numeric: true, cell: ({ calls }) => credits(calls) },
-              { id: 'tokens', title: 'Tokens', numeric: true, cell: (row) => tokenWords(row) },
-              { id: 'cost', title: 'Model cost', numeric: true, cell: (row) => costWords(row) },
               {
                 id: 'credits',
                 title: 'Credits',
@@ -57,6 +54,9 @@ export function OwnModels({ analytics: { models } }: { analytics: CreditAnalytic
                 numeric: true,
                 cell: ({ millicredits }) => partWords(millicredits, all),
               },
+              { id: 'calls', title: 'Calls', numeric: true, cell: ({ calls }) => credits(calls) },
+              { id: 'tokens', title: 'Tokens', numeric: true, cell: (row) => tokenWords(row) },
+              { id: 'cost', title: 'Model cost', numeric: true, cell: (row) => costWords(row) },
             ]}
           />
           <p className="max-w-prose text-sm text-ink-3">

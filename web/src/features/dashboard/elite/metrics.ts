@@ -5,7 +5,7 @@ import {
   pointsPerModel,
   speedOf,
 } from '#services/optimizations/dashboard/formulas.ts';
-import { formatNumber, workdayMinutes } from '#services/platform/numbers.ts';
+import { formatNumber, shownMinutes, workdayMinutes } from '#services/platform/numbers.ts';
 
 /** A figure of the elite dashboard with the arithmetic behind it. */
 export type Metric = {
@@ -28,21 +28,12 @@ export function metricsOf(stats: DashboardStats, locale?: string): Metric[] {
     average_agreement: agreement,
     scored_optimizations: scored,
     completed_optimizations: completed,
-    failed_optimizations: failed,
   } = stats;
-  const speed = speedOf(stats);
+  /** Of the minutes as they are shown, so that the card's arithmetic can be redone. */
+  const shown = minutes === null || speedOf(stats) === null ? null : shownMinutes(minutes);
   const index = impossibilityIndex(stats);
   return [
-    ...(speed === null || minutes === null
-      ? []
-      : [
-          {
-            label: 'Speed',
-            value: `${figure(speed, speed < 10 ? 1 : 0)}x`,
-            detail: `${minutesWords(minutes, figure)} a run, against a working day`,
-            formula: `${workdayMinutes} minutes (an 8-hour day) ÷ ${figure(minutes, 2)} minutes, the average of your ${runs(timed)} = ${figure(speed, speed < 10 ? 1 : 0)}. Shown from ${leastTimedRuns} completed runs on.`,
-          },
-        ]),
+    ...(shown === null ? [] : [speedMetric(shown, timed, figure)]),
     {
       label: 'Impossibility Index',
       value: index === null || rate === null ? '—' : figure(index, 0),
@@ -63,7 +54,7 @@ export function metricsOf(stats: DashboardStats, locale?: string): Metric[] {
       label: 'Decisions',
       value: figure(completed),
       detail: `${figure(models)} different ${models === 1 ? 'model' : 'models'} answered`,
-      formula: `Completed runs, deleted ones included. Refinements, canceled runs and ${figure(failed)} failed ${failed === 1 ? 'run' : 'runs'} don't count.`,
+      formula: `Completed runs, deleted ones included. Refinements, canceled runs, and failed runs don't count.`,
     },
   ];
 }
@@ -72,6 +63,17 @@ function runs(count: number): string {
   return `${count} completed ${count === 1 ? 'run' : 'runs'}`;
 }
 
-function minutesWords(minutes: number, figure: (value: number, digits?: number) => string): string {
-  return minutes < 1 ? `${figure(minutes * 60, 0)} seconds` : `${figure(minutes)} min`;
+function speedMetric(
+  minutes: number,
+  timed: number,
+  figure: (value: number, digits?: number) => string,
+): Metric {
+  const speed = workdayMinutes / minutes;
+  const times = figure(speed, speed < 10 ? 1 : 0);
+  return {
+    label: 'Speed',
+    value: `${times}x`,
+    detail: `${figure(minutes)} min a run, against a working day`,
+    formula: `${workdayMinutes} minutes (an 8-hour day) ÷ ${figure(minutes)} minutes, the average of your ${runs(timed)} = ${times}. Shown from ${leastTimedRuns} completed runs on.`,
+  };
 }

@@ -5,7 +5,8 @@ import type { Onboarding, OnboardingAnswers } from '#services/onboarding/contrac
 import { Card } from '#web/ui/card.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Button } from '#web/ui/form/button.tsx';
-import { questionOf, RealRunForm, type StartRun } from './real-run.tsx';
+import { questionOf } from '#web/features/onboarding/words.ts';
+import { RealRunForm, type StartRun } from './real-run.tsx';
 import { RunProgress } from './run-progress.tsx';
 import { SampleRun } from './sample-run.tsx';
 import { type Moves, NextButton, Stage } from '#web/features/onboarding/stage.tsx';

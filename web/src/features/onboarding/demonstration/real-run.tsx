@@ -1,5 +1,4 @@
 import { type ReactNode, useState } from 'react';
-import { factLines } from '#services/onboarding/challenge-list.ts';
 import type { Challenge } from '#services/onboarding/challenge-list.ts';
 import type { Bonus, OnboardingAnswers } from '#services/onboarding/contract.ts';
 import {
@@ -16,7 +15,6 @@ import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Counter } from '#web/ui/form/counter.tsx';
 import { TextArea } from '#web/ui/form/field.tsx';
 import { destinationSentence } from '#web/run/words.ts';
-import { auditFacts } from '#web/features/onboarding/words.ts';
 
 export type Question = NonNullable<OnboardingAnswers['question']>;
 
@@ -28,17 +26,6 @@ export type StartRun = (start: {
   /** Called with the new run before it starts. */
   onCreated: (runId: string) => Promise<void>;
 }) => Promise<{ refusal: string | null }>;
-
-/** The question that a challenge begins with: its facts to fill in, and the audit. */
-export function questionOf(
-  { template }: Challenge,
-  audit: OnboardingAnswers['auditData'],
-): Question {
-  return {
-    challenge: template.challenge,
-    context: [...auditFacts(audit), factLines(template)].join('\n'),
-  };
-}
 
 /** The form of a real run, at the cheapest price. */
 export function RealRunForm({

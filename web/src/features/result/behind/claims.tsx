@@ -46,6 +46,9 @@ export function Claims({ view }: { view: RunView }): ReactNode {
               >
                 Claim
               </th>
+              <th scope="col" className="px-3 py-3 text-end text-sm font-medium text-ink-3">
+                Agree
+              </th>
               {view.seats.map((seat) => (
                 <th
                   key={seat.seat}
@@ -56,9 +59,6 @@ export function Claims({ view }: { view: RunView }): ReactNode {
                   {seat.seat}
                 </th>
               ))}
-              <th scope="col" className="px-3 py-3 text-end text-sm font-medium text-ink-3">
-                Agree
-              </th>
             </tr>
           </thead>
           <tbody>
@@ -87,12 +87,12 @@ function Row({ row, view }: { row: ClaimRow; view: RunView }): ReactNode {
         <Different view={view} id={id} />
         <Reasons row={row} view={view} />
       </td>
+      <td className="px-3 py-2 text-end align-top whitespace-nowrap">{percent(agree)}</td>
       {votes.map(({ seat, stance, reason }) => (
         <td key={seat} className="px-2 py-2 text-center align-top whitespace-nowrap">
           <Stand stance={stance} reason={reason} isAuthor={row.authors.includes(seat)} />
         </td>
       ))}
-      <td className="px-3 py-2 text-end align-top whitespace-nowrap">{percent(agree)}</td>
     </tr>
   );
 }
