@@ -217,7 +217,6 @@ describe('a navigation', () => {
 describe('the legal pages', () => {
   it('the privacy page makes no promises for the operator, and names all stored data and its recipients', async () => {
     const words = await wordsOf('/privacy');
-    expect(words).not.toMatch(/Backups are kept|bookkeeping law|each by yourself and at once/);
     for (const fact of [
       'This software makes no backups',
       'Stripe receives your name, email address, the ID of your account and the package',
@@ -233,7 +232,6 @@ describe('the legal pages', () => {
 
   it('the terms describe the credit history and taxes correctly', async () => {
     const words = await wordsOf('/terms');
-    expect(words).not.toContain('Every purchase, reservation, charge');
     expect(words).toContain('Every purchase, charge and return is a line of your credit history');
     expect(words).toContain('If this site adds tax, the payment page');
   });

@@ -44,7 +44,8 @@ test('no page has the same part twice', () => {
 });
 
 test('search engines are offered every listed page and no other', () => {
-  const isHidden = (html: string): boolean => html.includes('<meta name="robots" content="noindex"');
+  const isHidden = (html: string): boolean =>
+    html.includes('<meta name="robots" content="noindex"');
   const offered = [...pages].filter(([, html]) => !isHidden(html)).map(([path]) => path);
   expect(offered.toSorted()).toEqual(listedPaths.toSorted());
   expect(isHidden(shell)).toBe(true);
