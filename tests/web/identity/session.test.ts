@@ -228,6 +228,69 @@ describe('two tabs', () => {
   });
 });
 
+describe('another user signs in over the first', () => {
+  const other = { user: { ...sessionOf().user, id: 'usr_01J00000000000000000000009' } };
+
+  it("the first user's drafts leave the device, and the other's stay", async () => {
+    const own = `sevenfold.draft.${other.user.id}.optimization`;
+    vi.stubGlobal('navigator', { locks: navigator.locks, cookieEnabled: true });
+    vi.stubGlobal('localStorage', {
+      [`sevenfold.draft.${sessionOf().user.id}.optimization`]: 'secret',
+      [own]: 'own',
+      'sevenfold.consent': 'choice',
+    });
+    Object.defineProperty(localStorage, 'removeItem', {
+      value: (key: string) => Reflect.deleteProperty(localStorage, key),
+    });
+    const tab = await openTab();
+    expect(Object.keys(localStorage)).toHaveLength(3);
+    answers['POST /api/auth/login'] = () => signedIn(other);
+    await tab.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
+    expect(Object.keys(localStorage)).toEqual([own, 'sevenfold.consent']);
+  });
+
+  it.each([
+    ['after the server refused the token', 0],
+    ['before the token expires', 590],
+  ])("a call of the first is not sent with the other's token, %s", async (_when, age) => {
+    const tab = await openTab();
+    vi.setSystemTime(Date.now() + age * 1_000);
+    answers['GET /api/auth/session'] = () => signedIn(other);
+    answers['PUT /api/onboarding'] = () => refused(401);
+    const put = tab.api.send({ method: 'PUT', path: '/onboarding' });
+    await expect(put).rejects.toMatchObject({ status: 401 });
+    expect(count('PUT /api/onboarding')).toBe(age === 0 ? 1 : 0);
+    expect(tab.session.sessionUserId()).toBe(other.user.id);
+  });
+});
+
+describe('a logout with unsaved changes', () => {
+  it('a logout waits until they are saved, and no longer than 2 s', async () => {
+    const tab = await openTab();
+    const saving = Promise.withResolvers<void>();
+    const stop = tab.session.beforeLogout(() => saving.promise);
+    tab.session.logout();
+    expect(await tab.status()).toBe('authenticated');
+    expect(await tab.api.currentAccessToken()).toBe('secret-1');
+    saving.resolve();
+    await settled();
+    expect(await tab.status()).toBe('anonymous');
+    stop();
+
+    answers['POST /api/auth/login'] = () => signedIn();
+    await tab.session.login({ email: 'a@b.example', password: 'x', remember_me: false });
+    tab.session.beforeLogout(() => new Promise(() => {}));
+    tab.session.logout();
+    tab.session.logout();
+    await seconds(1);
+    expect(await tab.status()).toBe('authenticated');
+    await seconds(1);
+    expect(await tab.status()).toBe('anonymous');
+    await settled();
+    expect(count('POST /api/auth/logout')).toBe(2);
+  });
+});
+
 describe('who is there', () => {
   it('concurrent reads of the session share one request', async () => {
     const tab = await openTab();

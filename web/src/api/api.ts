@@ -59,12 +59,22 @@ export class ApiProblem extends Error {
 /** A proxy's problem document may lack any of these. */
 const ProblemDocument = v.partial(ProblemReply);
 
-type Token = { readonly value: string; readonly expiresAtMs: number };
+type Token = {
+  readonly value: string;
+  readonly expiresAtMs: number;
+  readonly userId: string | undefined;
+};
 let token: Token | null = null;
 
 /** Keeps the token for later calls; null forgets it. `expires_at` is an ISO time. */
-export function setAccessToken(next: { token: string; expires_at: string } | null): void {
-  token = next && { value: next.token, expiresAtMs: Date.parse(next.expires_at) };
+export function setAccessToken(
+  next: { token: string; expires_at: string; userId?: string } | null,
+): void {
+  token = next && {
+    value: next.token,
+    expiresAtMs: Date.parse(next.expires_at),
+    userId: next.userId,
+  };
 }
 
 /** The token for a connection this module does not open, such as the event stream. */
@@ -171,15 +181,28 @@ export async function send(call: Call): Promise<unknown> {
   return parsed(await answered(call));
 }
 
-/** One call; a second one with a fresh token after a 401. */
+/**
+ * One call; a second one with a fresh token after a 401. Never with the token of another user, who may
+ * have signed in during a renewal.
+ */
 export async function answered(call: Call): Promise<Response> {
-  const asksForToken = call.path.startsWith('/auth/');
-  const bearer = asksForToken ? (token?.value ?? null) : await currentAccessToken();
+  if (call.path.startsWith('/auth/')) return request(call, token?.value ?? null);
+  const caller = token?.userId;
+  const bearer = await currentAccessToken();
+  if (bearer !== null && token?.userId !== caller) throw userChanged();
   const response = await request(call, bearer);
-  if (response.status !== 401 || asksForToken || bearer === null || !renew) return response;
+  if (response.status !== 401 || bearer === null || !renew) return response;
   await renew();
-  if (!token || token.value === bearer) return response;
+  if (!token || token.value === bearer || token.userId !== caller) return response;
   return request(call, token.value);
+}
+
+function userChanged(): ApiProblem {
+  return new ApiProblem({
+    status: 401,
+    code: 'authentication-required',
+    message: 'Please sign in again.',
+  });
 }
 
 async function request(call: Call, bearer: string | null): Promise<Response> {

@@ -93,6 +93,11 @@ export function useSession(): Session {
   );
 }
 
+/** Whose session this is, also once it has expired; null for a visitor. */
+export function sessionUserId(): string | null {
+  return 'user' in session ? session.user.id : null;
+}
+
 /** Calls back when a user leaves, so that caches, drafts and streams can be emptied. */
 export const onSessionEnd = ends.subscribe;
 
@@ -183,10 +188,14 @@ function signedIn(reply: SignedInReply): Session {
   setAccessToken({
     token: reply.token,
     expires_at: new Date(Date.now() + lifetimeSeconds(reply) * 1000).toISOString(),
+    userId: reply.user.id,
   });
   // Another user on the same page must not see the first one's cached data.
   const isOtherUser = lastUserId !== null && lastUserId !== reply.user.id;
-  if (isOtherUser) ends.emit();
+  if (isOtherUser) {
+    removeDrafts(reply.user.id);
+    ends.emit();
+  }
   lastUserId = reply.user.id;
   note(before.status === 'authenticated' ? 'token refreshed' : 'signed in');
   const next = become({ status: 'authenticated', user: reply.user });
@@ -269,11 +278,39 @@ function isDifferent(one: User, other: User): boolean {
   ).some((field) => JSON.stringify(one[field] ?? null) !== JSON.stringify(other[field] ?? null));
 }
 
+/** Sends what is unsaved; null when everything is saved. */
+type Finish = () => Promise<unknown> | null;
+const finishes = new Set<Finish>();
+/** The longest that unsaved changes hold up a logout. */
+const finishMs = 2_000;
+
+/** Calls back before a logout, while calls still carry the user's token. */
+export function beforeLogout(finish: Finish): () => void {
+  finishes.add(finish);
+  return () => finishes.delete(finish);
+}
+
 /**
- * Signs out here and in the other tabs at once. The call to the server is retried until it
- * succeeds, because the cookie outlives this page.
+ * Signs out here and in the other tabs, at once unless changes are unsaved. The call to the server is
+ * retried until it succeeds, because the cookie outlives this page.
  */
 export function logout(): void {
+  const unsaved = [...finishes].flatMap((finish) => finish() ?? []);
+  if (unsaved.length === 0) leaveEverywhere();
+  else void leaveAfter(unsaved);
+}
+
+async function leaveAfter(unsaved: Promise<unknown>[]): Promise<void> {
+  const left = era;
+  await Promise.race([
+    Promise.allSettled(unsaved),
+    new Promise((resolve) => setTimeout(resolve, finishMs)),
+  ]);
+  // A second press has signed out, or someone else has signed in.
+  if (era === left) leaveEverywhere();
+}
+
+function leaveEverywhere(): void {
   leave();
   publish('signed-out');
   void endOnServer();
@@ -304,9 +341,11 @@ async function endOnServer(): Promise<void> {
   }
 }
 
-/** Drafts are private: every user's drafts are removed at sign-out. */
-function removeDrafts(): void {
-  removeStored((key) => key.startsWith('sevenfold.draft.'));
+/** Drafts are private: all are removed at sign-out, and all but the new user's when users change. */
+function removeDrafts(exceptOf?: string): void {
+  removeStored(
+    (key) => key.startsWith('sevenfold.draft.') && !key.startsWith(`sevenfold.draft.${exceptOf}.`),
+  );
 }
 
 /**
@@ -318,7 +357,10 @@ export function connectSession(): void {
   removeStored((key) => key === 'auth_token' || key === 'auth-session');
   tabs = new BroadcastChannel('sevenfold');
   tabs.addEventListener('message', ({ data: word }: MessageEvent<Word>) => {
-    if (word === 'signed-out') leave();
+    if (word === 'signed-out') {
+      for (const finish of finishes) void finish();
+      leave();
+    }
     if (word === 'user-updated') void restoreSession();
     if (word === 'signed-in') {
       // A request under way predates the sign-in.
