@@ -13,6 +13,11 @@ function serve() {
   const server = {
     sent,
     isDown: false,
+    /** It stores, and the reply does not arrive. */
+    losesReply: false,
+    /** Another user has signed in. */
+    isLeft: false,
+    replies: 0,
     stored: () => stored,
     /** What another tab saves. */
     change: (change: Partial<Onboarding>) => {
@@ -26,10 +31,14 @@ function serve() {
       if (server.isDown) throw problem('network', 0);
       if (version !== stored.version) throw problem('onboarding-changed', 409);
       server.change(answers as Partial<Onboarding>);
+      if (server.losesReply) throw problem('network', 0);
       return stored;
     },
     read: async () => Promise.resolve(stored),
-    onReply: () => {},
+    onReply: () => {
+      server.replies += 1;
+    },
+    isOwn: () => !server.isLeft,
   });
   return { server, saver };
 }
@@ -113,5 +122,58 @@ describe('the saver of the onboarding', () => {
     });
     saver.change({ currentStage: 2 });
     expect(await saver.flush()).toBe(true);
+  });
+
+  test('nothing is sent for a user who has left, not even what a slow call kept waiting', async () => {
+    const { server, saver } = serve();
+    saver.change({ currentStage: 2 });
+    const saved = saver.flush();
+    saver.change({ currentStage: 3 });
+    server.isLeft = true;
+    expect(await saved).toBe(false);
+    saver.change({ currentStage: 4 });
+    expect(await saver.flush()).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(server.sent).toHaveLength(1);
+    expect(server.replies).toBe(0);
+  });
+
+  test('a reply of another call does not hide that another tab has saved', async () => {
+    const { server, saver } = serve();
+    server.change({ selectedChallenge: 'market-expansion' });
+    saver.take({ ...server.stored(), creditsActivated: true });
+    expect(saver.state().stored.creditsActivated).toBe(true);
+    saver.change({ currentStage: 2 });
+    expect(await saver.flush()).toBe(false);
+    expect(saver.state().save.status).toBe('conflict');
+    expect(server.stored().selectedChallenge).toBe('market-expansion');
+  });
+
+  test('answers edited back to the last saved ones are not called saved while the server has others', async () => {
+    const { server, saver } = serve();
+    server.change({ currentStage: 4 });
+    saver.change({ currentStage: 2 });
+    await saver.flush();
+    saver.change({ currentStage: 1 });
+    expect(await saver.flush()).toBe(false);
+    expect(saver.state().save.status).toBe('conflict');
+    await saver.keepOwn();
+    expect(saver.state().save.status).toBe('saved');
+    expect(server.stored().currentStage).toBe(1);
+  });
+
+  test('a change after a lost reply is no conflict with oneself', async () => {
+    const { server, saver } = serve();
+    server.losesReply = true;
+    saver.change({ currentStage: 2 });
+    expect(await saver.flush()).toBe(false);
+    server.losesReply = false;
+    server.isDown = true;
+    saver.change({ currentStage: 3 });
+    expect(await saver.flush()).toBe(false);
+    server.isDown = false;
+    saver.change({ currentStage: 1 });
+    expect(await saver.flush()).toBe(true);
+    expect(server.stored().currentStage).toBe(1);
   });
 });

@@ -16,15 +16,17 @@ import { bonusWords } from './words.ts';
 export function ActivationStage({
   answers,
   bonus,
+  isSaved,
   takesFocus,
   moves,
   onActivate,
 }: {
   answers: OnboardingAnswers;
   bonus: Onboarding['bonus'];
+  isSaved: boolean;
   takesFocus: boolean;
   moves: Moves;
-  /** Resolves once it is complete and the page is being left. */
+  /** Resolves once it is complete and the page is being left, or when the answers are not saved. */
   onActivate: () => Promise<void>;
 }): ReactNode {
   const [isBusy, setBusy] = useState(false);
@@ -39,6 +41,7 @@ export function ActivationStage({
       await onActivate();
     } catch (error) {
       setFailure(error);
+    } finally {
       setBusy(false);
     }
   };
@@ -90,7 +93,7 @@ export function ActivationStage({
         <ErrorState
           title="We couldn't activate your account"
           detail={problemSentence(failure)}
-          safe="Your answers are saved."
+          safe={isSaved ? 'Your answers are saved.' : undefined}
           reference={failure instanceof ApiProblem ? failure.request_id : null}
         />
       )}

@@ -60,12 +60,16 @@ export function SaveNotice({
   }
 }
 
+/** Sends what is unsaved; null when nothing is, or while the person must decide. */
+export function sendUnsaved(saver: Saver): Promise<boolean> | null {
+  const { status } = saver.state().save;
+  return status === 'saving' || status === 'failed' ? saver.flush() : null;
+}
+
 /** What is unsaved is sent when the page is left or hidden. */
 export function useSavedOnLeave(saver: Saver): void {
   useEffect(() => {
-    const save = (): void => {
-      if (saver.state().save.status === 'saving') void saver.flush();
-    };
+    const save = (): void => void sendUnsaved(saver);
     window.addEventListener('pagehide', save);
     return () => {
       window.removeEventListener('pagehide', save);

@@ -44,6 +44,8 @@ export function createSaver(
     read: () => Promise<Onboarding>;
     /** Every reply, for the cache of the page. */
     onReply: (reply: Onboarding) => void;
+    /** Whether these answers are still those of the user whom calls are sent for. */
+    isOwn: () => boolean;
   },
 ): Saver {
   let state: SaverState = {
@@ -51,7 +53,10 @@ export function createSaver(
     stored: initial,
     save: { status: 'saved' },
   };
-  let saved = JSON.stringify(state.answers);
+  /** What the server has of them; null while that is uncertain. */
+  let saved: string | null = JSON.stringify(state.answers);
+  /** Bodies sent since the last reply to one: any of them may have been stored. */
+  const unanswered = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<boolean> | null = null;
   const changes = createSignal();
@@ -67,34 +72,65 @@ export function createSaver(
   };
 
   const send = async (): Promise<boolean> => {
-    while (JSON.stringify(state.answers) !== saved) {
+    while (calls.isOwn()) {
       const { answers, stored } = state;
+      const text = JSON.stringify(answers);
+      if (text === saved) {
+        publish({ save: { status: 'saved' } });
+        return true;
+      }
+      unanswered.add(text);
       try {
-        accept(await calls.put({ version: stored.version, ...answers }));
-        saved = JSON.stringify(answers);
+        const reply = await calls.put({ version: stored.version, ...answers });
+        if (!calls.isOwn()) break;
+        accept(reply);
+        saved = text;
+        unanswered.clear();
       } catch (error) {
+        saved = null;
+        if (!calls.isOwn()) break;
         const isConflict = error instanceof ApiProblem && error.code === 'onboarding-changed';
+        if (isConflict && (await isOnlyOurs())) continue;
         publish({ save: isConflict ? { status: 'conflict' } : { status: 'failed', error } });
-        return false;
+        break;
       }
     }
-    publish({ save: { status: 'saved' } });
-    return true;
+    return false;
+  };
+
+  /** After a conflict: takes the version if only this page's answers are behind it, after a lost reply. */
+  const isOnlyOurs = async (): Promise<boolean> => {
+    try {
+      const reply = await calls.read();
+      const text = textOf(reply);
+      if (!calls.isOwn() || reply.version === state.stored.version) return false;
+      if (!unanswered.has(text) && text !== textOf(state.stored)) return false;
+      accept(reply);
+      saved = text;
+      return true;
+    } catch (error) {
+      console.warn('The answers of a conflict could not be read', error);
+      return false;
+    }
   };
 
   const flush = async (): Promise<boolean> => {
     clearTimeout(timer);
+    // A conflict stays until the person decides.
+    if (state.save.status === 'conflict') return false;
     running ??= send().finally(() => {
       running = null;
     });
     return running;
   };
 
-  /** Null when there was no reply; the next attempt to save finds the conflict again. */
+  /** Null without a reply for this user; the next attempt to save finds the conflict again. */
   const readAgain = async (): Promise<Onboarding | null> => {
     try {
       const reply = await calls.read();
+      if (!calls.isOwn()) return null;
       accept(reply);
+      saved = textOf(reply);
       return reply;
     } catch (error) {
       publish({ save: { status: 'failed', error } });
@@ -108,20 +144,24 @@ export function createSaver(
     change(part) {
       publish({
         answers: { ...state.answers, ...part },
-        // A conflict stays until the person decides.
         ...(state.save.status === 'conflict' ? {} : { save: { status: 'saving' } }),
       });
       clearTimeout(timer);
       if (state.save.status !== 'conflict') timer = setTimeout(() => void flush(), pauseMs);
     },
     flush,
-    take: accept,
+    take(reply) {
+      if (!calls.isOwn()) return;
+      if (textOf(reply) === textOf(state.stored)) return accept(reply);
+      // Another tab's answers are not on screen, so the next save must meet its conflict.
+      calls.onReply(reply);
+      const { bonus, creditsActivated, completedAt } = reply;
+      publish({ stored: { ...state.stored, bonus, creditsActivated, completedAt } });
+    },
     async takeStored() {
       const reply = await readAgain();
       if (reply === null) return;
-      const answers = answersOf(reply);
-      saved = JSON.stringify(answers);
-      publish({ answers, save: { status: 'saved' } });
+      publish({ answers: answersOf(reply), save: { status: 'saved' } });
     },
     async keepOwn() {
       if ((await readAgain()) === null) return;
@@ -129,6 +169,10 @@ export function createSaver(
       await flush();
     },
   };
+}
+
+function textOf(onboarding: Onboarding): string {
+  return JSON.stringify(answersOf(onboarding));
 }
 
 /** What `PUT` takes of what `GET` answers. */

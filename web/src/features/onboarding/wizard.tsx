@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { Strategy } from '#services/optimizations/contract/panel.ts';
 import {
   type Onboarding,
@@ -37,12 +37,20 @@ export type WizardProps = {
 export function Wizard(props: WizardProps): ReactNode {
   const { saver, strategy, credits, startRun, resumeRun, activateBonus, onComplete, onLeave } =
     props;
-  const { answers, stored } = useSaver(saver);
+  const { answers, stored, save } = useSaver(saver);
   const { currentStage, auditData, selectedChallenge } = answers;
   // The first stage shown takes no focus: the page's heading has it.
   const [hasMoved, setMoved] = useState(false);
   const [edition, setEdition] = useState(0);
   useSavedOnLeave(saver);
+  const notice = useRef<HTMLDivElement>(null);
+
+  /** Saves; what cannot be saved is shown, and nothing that costs money is built on it. */
+  const saved = async (): Promise<boolean> => {
+    const isSaved = await saver.flush();
+    if (!isSaved) notice.current?.focus();
+    return isSaved;
+  };
 
   const goTo = (stage: number): void => {
     setMoved(true);
@@ -60,20 +68,27 @@ export function Wizard(props: WizardProps): ReactNode {
     const { bonus } = saver.state().stored;
     if (credits !== null && credits < run.price && bonus.state === 'available')
       saver.take(await activateBonus());
+    if (!(await saved())) return { refusal: null };
     return startRun({
       ...run,
       onCreated: async (runId) => {
         saver.change({ demonstration: { kind: 'run', run_id: runId } });
         // Before it starts: a reloaded page finds its run again.
-        await saver.flush();
+        if (!(await saved())) throw new Error('The answers do not name the run yet');
       },
     });
+  };
+
+  const resume = async (runId: string): Promise<void> => {
+    if (await saved()) await resumeRun(runId);
   };
 
   return (
     <div className="space-y-8">
       <StepList stages={stagesOn(stored, answers)} current={currentStage} />
-      <SaveNotice saver={saver} onReplaced={() => setEdition((last) => last + 1)} />
+      <div ref={notice} tabIndex={-1}>
+        <SaveNotice saver={saver} onReplaced={() => setEdition((last) => last + 1)} />
+      </div>
       {currentStage === 1 ? (
         <AuditStage
           key={edition}
@@ -103,7 +118,7 @@ export function Wizard(props: WizardProps): ReactNode {
           credits={credits}
           onChange={saver.change}
           onStart={start}
-          onResume={(runId) => void resumeRun(runId)}
+          onResume={(runId) => void resume(runId)}
           onNext={next}
         />
       ) : (
@@ -111,9 +126,9 @@ export function Wizard(props: WizardProps): ReactNode {
           {...shared}
           answers={answers}
           bonus={stored.bonus}
+          isSaved={save.status === 'saved'}
           onActivate={async () => {
-            await saver.flush();
-            await onComplete();
+            if (await saved()) await onComplete();
           }}
         />
       )}

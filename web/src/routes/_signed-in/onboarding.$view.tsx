@@ -1,16 +1,21 @@
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createFileRoute, Navigate } from '@tanstack/react-router';
-import { type ComponentType, type ReactNode, useRef, useState } from 'react';
+import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
 import { insufficientCreditsSentence } from '#services/credits/contract.ts';
 import type { Onboarding } from '#services/onboarding/contract.ts';
 import { balanceQuery } from '#web/features/credits/queries.ts';
-import { useSession } from '#web/features/identity/sessions/session.ts';
+import {
+  beforeLogout,
+  sessionUserId,
+  useSession,
+} from '#web/features/identity/sessions/session.ts';
 import {
   activateBonus,
   completeOnboarding,
   onboardingQuery,
   putOnboarding,
 } from '#web/features/onboarding/calls.ts';
+import { sendUnsaved } from '#web/features/onboarding/save-notice.tsx';
 import { createSaver, type Saver } from '#web/features/onboarding/saver.ts';
 import { Audit } from '#web/features/onboarding/audit/audit-page.tsx';
 import { Wizard } from '#web/features/onboarding/wizard.tsx';
@@ -49,6 +54,8 @@ function Page(): ReactNode {
   return <Navigate to="/onboarding/$view" params={{ view: 'singularity' }} replace />;
 }
 
+type ContentProps = { userId: string; initial: Onboarding };
+
 /** A page of the stored answers. */
 function Frame({
   title,
@@ -58,7 +65,7 @@ function Frame({
 }: {
   title: string;
   what: string;
-  Content: ComponentType<{ initial: Onboarding }>;
+  Content: ComponentType<ContentProps>;
   children?: ReactNode;
 }): ReactNode {
   const session = useSession();
@@ -80,18 +87,18 @@ function Frame({
         safe="Your answers are safe."
         skeleton={<Skeleton className="h-96" />}
       >
-        {(data) => <Content key={session.user.id} initial={data} />}
+        {(data) => <Content key={session.user.id} userId={session.user.id} initial={data} />}
       </QueryBlock>
     </div>
   );
 }
 
-function Begun({ initial }: { initial: Onboarding }): ReactNode {
+function Begun({ userId, initial }: ContentProps): ReactNode {
   const cache = useQueryClient();
   const navigate = Route.useNavigate();
   const balance = useQuery(balanceQuery);
   const strategies = useQuery(strategiesQuery());
-  const [saver] = useState(() => saverOf(initial, cache));
+  const saver = useSaverOf(userId, initial);
   const attempt = useRef({ question: '', keys: newAttempt(null) });
   // Completed elsewhere: completing it here leaves by `onComplete`, whose reply is not kept.
   if (initial.completedAt !== null) return <Navigate to="/dashboard" replace />;
@@ -114,12 +121,17 @@ function Begun({ initial }: { initial: Onboarding }): ReactNode {
         const question = JSON.stringify(request);
         if (attempt.current.question !== question)
           attempt.current = { question, keys: newAttempt(null) };
-        const started = await startRun(
-          { request, price, attempt: attempt.current.keys },
-          onCreated,
-          startCalls,
-        );
-        refreshRuns();
+        let started: Started;
+        try {
+          started = await startRun(
+            { request, price, attempt: attempt.current.keys },
+            onCreated,
+            startCalls,
+          );
+        } finally {
+          // It may have been created and not started.
+          refreshRuns();
+        }
         if (started.kind === 'price-changed') void strategies.refetch();
         return { refusal: refusalOf(started) };
       }}
@@ -176,21 +188,28 @@ function refusalOf(started: Started): string | null {
   }
 }
 
-function saverOf(initial: Onboarding, cache: QueryClient): Saver {
-  return createSaver(initial, {
-    put: putOnboarding,
-    read: async () => cache.fetchQuery(onboardingQuery),
-    onReply: (reply) => cache.setQueryData(onboardingQuery.queryKey, reply),
-  });
+/** The saver of a page. A logout waits for what it has not sent. */
+function useSaverOf(userId: string, initial: Onboarding): Saver {
+  const cache = useQueryClient();
+  const [saver] = useState(() =>
+    createSaver(initial, {
+      put: putOnboarding,
+      read: async () => cache.fetchQuery(onboardingQuery),
+      onReply: (reply) => cache.setQueryData(onboardingQuery.queryKey, reply),
+      isOwn: () => sessionUserId() === userId,
+    }),
+  );
+  useEffect(() => beforeLogout(() => sendUnsaved(saver)), [saver]);
+  return saver;
 }
 
 // --- after it ---
 
-function Stored({ initial }: { initial: Onboarding }): ReactNode {
+function Stored({ userId, initial }: ContentProps): ReactNode {
   const cache = useQueryClient();
   const [edition, setEdition] = useState(0);
   const [isActivating, setActivating] = useState(false);
-  const [saver] = useState(() => saverOf(initial, cache));
+  const saver = useSaverOf(userId, initial);
   const activate = async (): Promise<void> => {
     setActivating(true);
     try {
