@@ -42,8 +42,9 @@ export async function readBonus(
   if (own !== undefined)
     return described(own.credits, own.granted_at === null ? 'available' : 'granted');
   if (bonusCredits === 0) return { credits: 0, worth_usd: null, state: 'off' };
-  if (claims.length > 0) return described(bonusCredits, 'already-given');
-  return described(bonusCredits, person.isConfirmed ? 'available' : 'needs-confirmed-email');
+  // Before the address is proven, nobody learns what became of its bonus.
+  if (!person.isConfirmed) return described(bonusCredits, 'needs-confirmed-email');
+  return described(bonusCredits, claims.length > 0 ? 'already-given' : 'available');
 }
 
 /** Grants it unless there is a reason not to, which `readBonus` says. */
