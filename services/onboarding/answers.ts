@@ -5,7 +5,7 @@ import { inTransaction } from '#db/transaction.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { emptyAnswers, OnboardingAnswers } from './contract.ts';
+import { AuditData, emptyAnswers, emptyAudit, OnboardingAnswers } from './contract.ts';
 
 /**
  * A person's answers: one row, sealed with the account's key, with a version that grows with each
@@ -19,13 +19,23 @@ export async function readAnswers(
   { pool, sealer }: { pool: Queryable; sealer: Sealer },
   userId: string,
 ): Promise<StoredAnswers> {
+  const stored = await readStored({ pool, sealer }, userId);
+  if (stored === null) return { version: 0, answers: emptyAnswers };
+  return { version: stored.version, answers: v.parse(Stored, stored.text) };
+}
+
+/** The answers as they were written; without a text when they cannot be opened, null for none. */
+export async function readStored(
+  { pool, sealer }: { pool: Queryable; sealer: Sealer },
+  userId: string,
+): Promise<{ version: number; text: string | null } | null> {
   const { rows } = await pool.query<{ version: number; sealed: string }>(
     'select version, sealed from onboarding where user_id = $1',
     [userId],
   );
   const row = rows[0];
-  if (row === undefined) return { version: 0, answers: emptyAnswers };
-  return { version: row.version, answers: await openAnswers(sealer, userId, row.sealed) };
+  if (row === undefined) return null;
+  return { version: row.version, text: await openText(sealer, userId, row.sealed) };
 }
 
 /**
@@ -66,19 +76,42 @@ export async function saveAnswers(
 
 const place = (userId: string) => ({ stream: `onboarding-${userId}`, field: 'answers' });
 
-const Stored = v.pipe(v.string(), v.parseJson(), OnboardingAnswers);
+const { entries } = OnboardingAnswers;
+const audit = AuditData.entries;
 
-/** Answers that cannot be read any more are answered again. */
-async function openAnswers(
-  sealer: Sealer,
-  userId: string,
-  sealed: string,
-): Promise<OnboardingAnswers> {
+/** What an older release stored may not fit any more: only such fields are answered again. */
+const Stored = v.fallback(
+  v.pipe(
+    v.string(),
+    v.parseJson(),
+    v.object({
+      currentStage: v.fallback(entries.currentStage, emptyAnswers.currentStage),
+      auditData: v.fallback(
+        v.object({
+          aiSubscriptions: v.fallback(audit.aiSubscriptions, emptyAudit.aiSubscriptions),
+          monthlySpend: v.fallback(audit.monthlySpend, emptyAudit.monthlySpend),
+          orchestrationHours: v.fallback(audit.orchestrationHours, emptyAudit.orchestrationHours),
+          revenueLevel: v.fallback(audit.revenueLevel, null),
+          businessType: v.fallback(audit.businessType, null),
+          competitivePressure: v.fallback(audit.competitivePressure, null),
+          lostDeals: v.fallback(audit.lostDeals, null),
+        }),
+        emptyAudit,
+      ),
+      selectedChallenge: v.fallback(entries.selectedChallenge, null),
+      demonstration: v.fallback(entries.demonstration, null),
+      question: v.fallback(entries.question, null),
+    }),
+  ),
+  emptyAnswers,
+);
+
+async function openText(sealer: Sealer, userId: string, sealed: string): Promise<string | null> {
   try {
     const opened = await sealer.open(sealed, place(userId));
-    return 'text' in opened ? v.parse(Stored, opened.text) : emptyAnswers;
+    return 'text' in opened ? opened.text : null;
   } catch (error) {
-    if (error instanceof IntegrityError) return emptyAnswers;
+    if (error instanceof IntegrityError) return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { ExportPart } from '#services/platform/export.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { readAnswers } from './answers.ts';
+import { readStored } from './answers.ts';
 
 const columns = [
   'version',
@@ -12,13 +12,15 @@ const columns = [
   'question',
 ] as const;
 
-/** The user's answers, opened. */
+/** The user's answers, as they were written. */
 export function onboardingExport(store: { pool: pg.Pool; sealer: Sealer }): ExportPart {
   return {
     tables: { onboarding: columns },
     async *rows(userId) {
-      const { version, answers } = await readAnswers(store, userId);
-      if (version > 0) yield ['onboarding', { version, ...answers }];
+      const stored = await readStored(store, userId);
+      if (stored === null) return;
+      const answers: object = stored.text === null ? {} : JSON.parse(stored.text);
+      yield ['onboarding', { version: stored.version, ...answers }];
     },
   };
 }

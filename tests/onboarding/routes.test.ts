@@ -39,18 +39,22 @@ const save = async ({ token }: Person, change: Partial<OnboardingRequest> = {}) 
 const post = async ({ token }: Person, what: 'activate' | 'complete') =>
   app.data<Onboarding>(`/onboarding/${what}`, { method: 'POST', token, body: {} });
 
-async function confirmed(email?: string): Promise<Person> {
-  const person =
-    email === undefined
-      ? await app.signUp()
-      : await app
-          .data<{ token: string; user: { id: string } }>('/auth/signup', {
-            body: { name: 'A Person', email, password: testPassword },
-          })
-          .then(({ token, user }) => ({ token, userId: user.id, email }));
+async function signedUp(email: string): Promise<Person> {
+  const { token, user } = await app.data<{ token: string; user: { id: string } }>('/auth/signup', {
+    body: { name: 'A Person', email, password: testPassword },
+  });
+  return { token, userId: user.id, email };
+}
+
+async function confirm({ userId }: Person): Promise<void> {
   await app.database.pool.query('update users set email_confirmed_at = now() where id = $1', [
-    person.userId,
+    userId,
   ]);
+}
+
+async function confirmed(email?: string): Promise<Person> {
+  const person = email === undefined ? await app.signUp() : await signedUp(email);
+  await confirm(person);
   return person;
 }
 
@@ -163,6 +167,36 @@ describe('the answers', () => {
     expect((await save(ann, { version: 1, demonstration, currentStage: 4 })).status).toBe(200);
   });
 
+  test('an answer that this release does not know is asked again, the others stay, and the export holds it', async () => {
+    const ann = await app.signUp();
+    await save(ann);
+    const { version: _version, ...kept } = answers;
+    const older = {
+      ...kept,
+      auditData: { ...answers.auditData, businessType: 'bakery', pets: 3 },
+      selectedChallenge: 'world-peace',
+    };
+    await app.database.pool.query('update onboarding set sealed = $2 where user_id = $1', [
+      ann.userId,
+      await app.core.sealer.seal(
+        ann.userId,
+        { stream: `onboarding-${ann.userId}`, field: 'answers' },
+        JSON.stringify(older),
+      ),
+    ]);
+    expect(await read(ann)).toMatchObject({
+      ...kept,
+      auditData: { ...answers.auditData, businessType: null },
+      selectedChallenge: null,
+    });
+    const { tables } = await app.data<{ tables: Record<string, object[]> }>('/users/me/export', {
+      token: ann.token,
+    });
+    expect(tables['onboarding']).toEqual([{ version: 1, ...older }]);
+    expect((await save(ann, { version: 1 })).status).toBe(200);
+    expect(await read(ann)).toMatchObject({ ...kept, version: 2 });
+  });
+
   test('answers are sealed where they are stored, exported in full, and gone with the account', async () => {
     const ann = await app.signUp();
     await save(ann);
@@ -226,9 +260,11 @@ describe('completing', () => {
     expect((await post(ann, 'activate')).bonus.state).toBe('granted');
   });
 
-  test('a second account with another spelling of the mailbox gets no second bonus', async () => {
+  test('a second account with another spelling of the mailbox gets no second bonus, and is told once its address is confirmed', async () => {
     await post(await confirmed('ada.lovelace@gmail.com'), 'complete');
-    const second = await confirmed('adalovelace+two@googlemail.com');
+    const second = await signedUp('adalovelace+two@googlemail.com');
+    expect((await read(second)).bonus.state).toBe('needs-confirmed-email');
+    await confirm(second);
     expect((await post(second, 'complete')).bonus.state).toBe('already-given');
     expect(await history(second)).toEqual([]);
   });
