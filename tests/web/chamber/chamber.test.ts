@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   begin,
@@ -364,20 +364,26 @@ describe('the stream of a tab', () => {
     const page = await context.newPage();
     await page.clock.install();
     await page.goto(`${site.origin}/evolution-chamber?id=${runId}`);
-    await page.clock.runFor(1_000);
     await page.getByText('Connected').waitFor();
+    // A second at a time, so that what is under way never seems to take long.
+    const passUntil = async (words: Locator): Promise<void> => {
+      await expect
+        .poll(async () => {
+          await page.clock.runFor(1_000);
+          return words.count();
+        })
+        .toBeGreaterThan(0);
+    };
+    const now = () => page.evaluate(() => Date.now());
+    const downAt = await now();
     isDown = true;
     server.cut();
-    await page.clock.runFor(2_000);
-    await page.getByText('Error: The server is starting').waitFor();
+    await passUntil(page.getByText('Error: The server is starting'));
     server.publish(untilSynthesis);
-    await page.clock.runFor(20_000);
-    await page.clock.runFor(1_000);
-    await page.getByText('7 answered', { exact: true }).waitFor();
+    await passUntil(page.getByText('7 answered', { exact: true }));
+    expect((await now()) - downAt).toBeGreaterThanOrEqual(20_000);
     server.publish(whole.facts.length);
-    await page.clock.runFor(6_000);
-    await page.clock.runFor(1_000);
-    await page.getByText('Result ready').waitFor();
+    await passUntil(page.getByText('Result ready'));
   });
 
   async function setHidden(page: Page, hidden: boolean): Promise<void> {
