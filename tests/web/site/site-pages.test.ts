@@ -3,7 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { launchBrowser } from '#tests/web/support/browser.ts';
 import { violations } from '#tests/web/support/member-site.ts';
 import { settled, watchRequests } from '#tests/web/support/settled.ts';
-import { member, ok, problem, serveSite, type Site, visitor } from '#tests/web/support/site.ts';
+import {
+  member,
+  ok,
+  problem,
+  serveSite,
+  sessionOf,
+  type Site,
+  visitor,
+} from '#tests/web/support/site.ts';
 
 let browser: Browser;
 let site: Site;
@@ -94,6 +102,49 @@ describe('contact', () => {
     await expect.poll(() => email.inputValue()).toBe('');
     expect(await page.getByLabel('Message').inputValue()).toBe('');
     await page.close();
+  });
+
+  const keptOf = (page: Page, writer: string): Promise<string | null> =>
+    page.evaluate((key) => localStorage.getItem(key), `sevenfold.draft.${writer}.contact`);
+
+  test("a visitor's draft does not hide a user's own, and neither outlives the sending", async () => {
+    site.answer((call) =>
+      call.path === '/api/contact' ? { ...ok(sent), status: 201 } : member(call),
+    );
+    const page = await open('/contact');
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.fill('My own draft');
+    await page.evaluate(() => {
+      const draft = { topic: 'billing', message: 'Of a stranger', email: 'eve@example.com' };
+      localStorage.setItem('sevenfold.draft.visitor.contact', JSON.stringify(draft));
+    });
+    await page.reload();
+    await expect.poll(() => message.inputValue()).toBe('My own draft');
+    expect(await page.getByLabel('Your email').inputValue()).toBe('ada@example.com');
+    await page.getByRole('button', { name: 'Send message' }).click();
+    await page.getByText('K7Q2-9M4D', { exact: true }).waitFor();
+    expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([]);
+    await page.close();
+  });
+
+  test('what a visitor typed on the form moves to the account that signs in, and nothing else', async () => {
+    for (const typed of [null, 'Typed here']) {
+      site.answer(visitor);
+      const page = await open('/contact');
+      const message = page.getByRole('textbox', { name: 'Message' });
+      await message.fill('Of an earlier visit');
+      await page.reload();
+      await expect.poll(() => message.inputValue()).toBe('Of an earlier visit');
+      if (typed !== null) await message.fill(typed);
+      site.answer(member);
+      await page.evaluate(() => new BroadcastChannel('sevenfold').postMessage('signed-in'));
+      const email = page.getByLabel('Your email');
+      await expect.poll(() => email.inputValue()).toBe('ada@example.com');
+      expect(await message.inputValue()).toBe(typed ?? '');
+      expect((await keptOf(page, 'visitor')) === null).toBe(typed !== null);
+      expect((await keptOf(page, sessionOf().user.id)) === null).toBe(typed === null);
+      await page.close();
+    }
   });
 
   test('a message that could not be sent stays, and a repeat is the same message', async () => {

@@ -23,7 +23,7 @@ function Contact(): ReactNode {
   const hydrated = useHydrated();
   return (
     <ContactPage
-      user={'user' in session ? session.user : null}
+      user={session.status === 'unknown' ? undefined : 'user' in session ? session.user : null}
       // The prerendered page knows no search.
       topic={hydrated ? topic : undefined}
     />

@@ -29,12 +29,14 @@ export function ContactForm({
   topic,
   onSent,
 }: {
-  user: { id: string; email: string } | null;
+  /** Undefined while it is not known whether someone is signed in. */
+  user: { id: string; email: string } | null | undefined;
   /** The one that the link names. */
   topic: string | undefined;
   onSent: (sent: Sent) => void;
 }): ReactNode {
-  const userId = user?.id ?? null;
+  /** Whose draft this is: a user's, or a visitor's, which is null. */
+  const owner = user === undefined ? undefined : (user?.id ?? null);
   /** One for each text: a repeat after a lost reply is not a second message. */
   const key = useRef<string>(undefined);
 
@@ -45,7 +47,8 @@ export function ContactForm({
       key.current ??= crypto.randomUUID();
       try {
         const reply = await write('POST', '/contact', value, ContactReply, { key: key.current });
-        forgetDraft(userId);
+        if (owner) forgetDraft(owner);
+        forgetDraft(null);
         onSent({ ...reply, email: value.email });
       } catch (error) {
         const errors = error instanceof ApiProblem ? error.errors : [];
@@ -56,21 +59,33 @@ export function ContactForm({
   });
   const element = form.props.ref;
 
-  const writer = useRef(userId);
+  const writer = useRef<string | null>(undefined);
+  /** The message of a draft. Anything else was typed here, perhaps before the script arrived. */
+  const filledIn = useRef('');
   useEffect(() => {
-    // A visitor's text may move to the account that signs in, one account's text to nobody.
-    if (writer.current !== null && writer.current !== userId) {
-      element.current?.reset();
-      key.current = undefined;
+    if (owner === undefined) return;
+    const before = writer.current;
+    writer.current = owner;
+    if (before !== owner) {
+      const values = valuesOf(element.current);
+      const isTyped = values.message !== filledIn.current;
+      // What a visitor typed here moves to the account that signs in, one account's text to nobody.
+      if (isTyped && (before ?? null) === null) {
+        keepDraft(owner, values);
+        if (before === null) forgetDraft(null);
+      } else if (before !== undefined) {
+        element.current?.reset();
+        key.current = undefined;
+      }
     }
-    writer.current = userId;
-    const draft = readDraft(userId);
+    const draft = readDraft(owner);
+    if (valuesOf(element.current).message === '') filledIn.current = draft?.message ?? '';
     fill(element.current, {
       ...draft,
       email: draft?.email || user?.email,
       topic: topic ?? draft?.topic,
     });
-  }, [element, userId, user?.email, topic]);
+  }, [element, owner, user?.email, topic]);
 
   return (
     <form
@@ -79,7 +94,7 @@ export function ContactForm({
       onInput={(event) => {
         key.current = undefined;
         form.props.onInput(event);
-        keepDraft(userId, valuesOf(element.current));
+        if (owner !== undefined) keepDraft(owner, valuesOf(element.current));
       }}
     >
       <SelectField

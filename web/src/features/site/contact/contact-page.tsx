@@ -10,7 +10,8 @@ export function ContactPage({
   user,
   topic,
 }: {
-  user: { id: string; email: string } | null;
+  /** Undefined while it is not known whether someone is signed in. */
+  user: { id: string; email: string } | null | undefined;
   /** Which the link names; an unknown one changes nothing. */
   topic: string | undefined;
 }): ReactNode {
