@@ -114,6 +114,20 @@ describe('functional storage', () => {
     await expect.poll(() => stored(page)).toEqual(['sevenfold.consent']);
     expect(await unregistered(page)).toEqual([]);
   });
+
+  test('a choice in one tab also moves what another tab keeps for itself', async () => {
+    const page = await open('/terms');
+    await banner(page).getByRole('button', { name: 'Accept all' }).click();
+    await expect.poll(() => banner(page).count()).toBe(0);
+    const other = await context.newPage();
+    await other.goto(`${site.origin}/terms`);
+    const kept = () => other.evaluate(() => Object.keys(sessionStorage).join(' '));
+    await other.evaluate(() => sessionStorage.setItem('sevenfold.purchases-announced', 'pur_1'));
+    expect(await kept()).toContain('sevenfold.purchases-announced');
+    await page.getByRole('button', { name: 'Cookie Settings' }).click();
+    await page.getByRole('button', { name: 'Refuse all' }).click();
+    await expect.poll(kept).not.toContain('sevenfold.purchases-announced');
+  });
 });
 
 describe('the register of what is kept', () => {

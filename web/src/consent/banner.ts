@@ -1,6 +1,7 @@
 import { showToast } from '#web/ui/feedback/toasts.tsx';
 import { analyticsUrl } from '#web/app/product.ts';
 import { allowed, hasChosen, noteChoice, onChoice } from './consent.ts';
+import { moveKept } from './device.ts';
 
 /**
  * The banner is markup of the page and no part of the application, so that it is there with the first
@@ -27,7 +28,9 @@ export function connectBanner(): void {
   if (banner?.isConnected) answer(banner.dataset['chosen']);
   addEventListener('storage', ({ key, newValue }) => {
     const choice = key === 'sevenfold.consent' && /"choice":"([^"]+)"/.exec(newValue ?? '')?.[1];
-    if (choice) noteChoice(choice);
+    if (!choice) return;
+    noteChoice(choice);
+    moveKept();
   });
 }
 
