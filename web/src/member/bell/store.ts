@@ -77,7 +77,11 @@ function receive(run: RunReport): void {
 }
 
 async function keepEnd(id: string, status: Ending): Promise<void> {
-  const notice = endNotice(id, status, await titleOf(id), new Date().toISOString());
+  const ownerThen = owner;
+  const title = await titleOf(id);
+  // Another user may have signed in since.
+  if (owner !== ownerThen) return;
+  const notice = endNotice(id, status, title, new Date().toISOString());
   change((before) => withNotice(before, notice));
   ends.emit(notice);
 }
