@@ -6,7 +6,7 @@ import {
   member,
   useMemberSite,
 } from '#tests/web/support/member-site.ts';
-import { type Api, ok, problem } from '#tests/web/support/site.ts';
+import { type Api, ok, problem, sessionOf } from '#tests/web/support/site.ts';
 import { audited, onboardingOf } from './story.ts';
 
 const { open, site } = useMemberSite();
@@ -152,6 +152,46 @@ describe('the onboarding', () => {
       .filter({ visible: true })
       .first()
       .waitFor();
+  });
+
+  it('answers that are not saved are not activated, and the page says so', async () => {
+    const begin = { currentStage: 4 } as const;
+    const page = await open(path, { api: api({ ...begin, currentStage: 3 }) });
+    site().answer(api(begin, { 'PUT /api/onboarding': failing }));
+    await page.getByRole('button', { name: 'Skip' }).click();
+    await page.getByText("We couldn't save your answers").first().waitFor();
+    await page.getByRole('button', { name: 'Activate' }).click();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toContain("We couldn't save your answers");
+    expect(sent('POST', '/api/onboarding/complete')).toEqual([]);
+    expect(await page.getByText('Your answers are saved.', { exact: true }).count()).toBe(0);
+  });
+
+  it('an answer typed right before a logout is saved', async () => {
+    const page = await open(path, { api: api() });
+    await page.getByLabel('Hours a week between AI tools').fill('12');
+    await page.getByRole('button', { name: 'Logout' }).click();
+    await page.waitForURL('**/login**');
+    const [put] = sent('PUT', '/api/onboarding');
+    expect(put?.body).toMatchObject({ auditData: { orchestrationHours: 12 } });
+    const order = site().calls.map((call) => `${call.method} ${call.path}`);
+    expect(order.indexOf('POST /api/auth/logout')).toBeGreaterThan(
+      order.indexOf('PUT /api/onboarding'),
+    );
+  });
+
+  it('an answer is not sent for another user who signs in in another tab', async () => {
+    const page = await open(path, { api: api() });
+    const { user, ...session } = sessionOf();
+    const other = ok({ ...session, user: { ...user, id: 'usr_01J00000000000000000000009' } });
+    site().answer(api({}, { 'GET /api/auth/session': other }));
+    await page.getByLabel('Hours a week between AI tools').fill('77');
+    await page.evaluate(() => new BroadcastChannel('sevenfold').postMessage('signed-in'));
+    const hours = page.getByLabel('Hours a week between AI tools');
+    await expect.poll(async () => hours.inputValue()).not.toBe('77');
+    await page.waitForTimeout(1_000);
+    expect(sent('PUT', '/api/onboarding')).toEqual([]);
   });
 
   it('the profile leads to the audit, which can still be changed, and to a bonus that waits', async () => {
