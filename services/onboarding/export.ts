@@ -19,7 +19,7 @@ export function onboardingExport(store: { pool: pg.Pool; sealer: Sealer }): Expo
     async *rows(userId) {
       const stored = await readStored(store, userId);
       if (stored === null) return;
-      const answers: object = stored.text === null ? {} : JSON.parse(stored.text);
+      const answers = stored.text === null ? {} : (JSON.parse(stored.text) as object);
       yield ['onboarding', { version: stored.version, ...answers }];
     },
   };
