@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import type { Queryable } from '#db/connect.ts';
+import { inTransaction } from '#db/transaction.ts';
 import * as v from 'valibot';
 import { CommunityFigures, dashboardLimits } from '#services/optimizations/contract/dashboard.ts';
 import type { Community, Group } from '#services/optimizations/contract/dashboard.ts';
@@ -27,7 +29,7 @@ export type Contribution = {
   scored: number;
 };
 
-/** A person's contributions, and the different models of all their runs. */
+/** A person's contributions, and the different models that answered in these runs. */
 export type Contributor = { userId: string; models: number; of: readonly Contribution[] };
 
 /** `contributors`: those who joined first stand first. */
@@ -118,56 +120,74 @@ export async function readCommunity(
   };
 }
 
-/** The first call of a week computes them. */
+/** The first call of a week computes them; other first calls wait for it. */
 async function figuresOfWeek(pool: pg.Pool, week: Date): Promise<CommunityFigures> {
   const day = week.toISOString().slice(0, 10);
   const stored = await storedFigures(pool, day);
   if (stored !== null) return stored;
-  const figures = figuresOf(await readContributors(pool, week));
-  await pool.query(
-    `insert into community_figures (week, figures) values ($1, $2) on conflict (week) do nothing`,
-    [day, JSON.stringify(figures)],
-  );
-  await pool.query('delete from community_figures where week < $1', [day]);
-  // Another process may have been first, and its figures count.
-  return (await storedFigures(pool, day)) ?? figures;
+  return inTransaction(pool, async (client) => {
+    await client.query(`select pg_advisory_xact_lock(hashtextextended('community figures', 0))`);
+    const computed = await storedFigures(client, day);
+    if (computed !== null) return computed;
+    const figures = figuresOf(await readContributors(client, week));
+    await client.query(
+      `insert into community_figures (week, figures) values ($1, $2)
+       on conflict (week) do update set figures = excluded.figures, computed_at = now()`,
+      [day, JSON.stringify(figures)],
+    );
+    await client.query('delete from community_figures where week < $1', [day]);
+    return figures;
+  });
 }
 
-async function storedFigures(pool: pg.Pool, day: string): Promise<CommunityFigures | null> {
-  const { rows } = await pool.query<{ figures: unknown }>(
+/** Null too for figures of another release, which are computed again. */
+async function storedFigures(client: Queryable, day: string): Promise<CommunityFigures | null> {
+  const { rows } = await client.query<{ figures: unknown }>(
     'select figures from community_figures where week = $1',
     [day],
   );
-  return rows[0] === undefined ? null : v.parse(CommunityFigures, rows[0].figures);
+  const figures = v.safeParse(CommunityFigures, rows[0]?.figures);
+  return figures.success ? figures.output : null;
 }
 
 /**
  * The customers who shared before a moment, those who joined first, with their runs up to it. Free accounts
- * and runs on bonus credits cost nothing to make up, so neither counts.
+ * and runs on bonus credits cost nothing to make up, so neither counts; nor do purchases that went back.
  */
-async function readContributors(pool: pg.Pool, before: Date): Promise<Contributor[]> {
-  const { rows } = await pool.query<Contribution & { models: number }>(
+export async function readContributors(client: Queryable, before: Date): Promise<Contributor[]> {
+  const { rows } = await client.query<Contribution & { models: number }>(
     `with sharing as (
        select id, shares_statistics_since as since from users
        where shares_statistics_since < $1 and erasing_at is null
-         and exists (select from paid_lot lot where lot.user_id = users.id
-           and lot.paid_minor > 0 and lot.granted_at < $4)
-       order by shares_statistics_since, id limit $3)
-     select sharing.id as "userId", run.challenge_type as "challengeType",
-       (count(*) filter (where run.status = 'completed'))::integer as completed,
-       (count(*) filter (where run.status = 'failed'))::integer as failed,
-       coalesce(sum(run.agreement_score) filter (where run.status = 'completed'), 0)::integer
-         as agreement,
-       (count(run.agreement_score) filter (where run.status = 'completed'))::integer as scored,
-       (select count(distinct seat.model) from credit_analytics seat
-        where seat.user_id = sharing.id and seat.answers > 0)::integer as models
-     from sharing
-     join optimization_list run on run.user_id = sharing.id
-       and run.root_id is null and run.ended_at < $2
-     join run_usage usage on usage.user_id = sharing.id and usage.run_id = run.run_id
-       and not usage.by_bonus
-     group by sharing.id, sharing.since, run.challenge_type
-     order by sharing.since, sharing.id`,
+         and (select sum(lot.credits) from paid_lot lot where lot.user_id = users.id
+             and lot.paid_minor > 0 and lot.granted_at < $4)
+           > coalesce((select refund_pending + refunded + revoked + debt from credit_account account
+             where account.user_id = users.id), 0)
+       order by shares_statistics_since, id limit $3),
+     counted as (
+       select sharing.id, sharing.since, run.run_id, run.challenge_type, run.status,
+         run.agreement_score
+       from sharing
+       join optimization_list run on run.user_id = sharing.id
+         and run.root_id is null and run.ended_at < $2
+       join run_usage usage on usage.user_id = sharing.id and usage.run_id = run.run_id
+         and not usage.by_bonus
+       where run.status in ('completed', 'failed')),
+     answered as (
+       select counted.id, count(distinct seat.model)::integer as models
+       from counted
+       join credit_analytics seat on seat.user_id = counted.id and seat.run_id = counted.run_id
+         and seat.answers > 0
+       group by counted.id)
+     select id as "userId", challenge_type as "challengeType",
+       (count(*) filter (where status = 'completed'))::integer as completed,
+       (count(*) filter (where status = 'failed'))::integer as failed,
+       coalesce(sum(agreement_score) filter (where status = 'completed'), 0)::integer as agreement,
+       (count(agreement_score) filter (where status = 'completed'))::integer as scored,
+       coalesce(max(answered.models), 0) as models
+     from counted left join answered using (id)
+     group by id, since, challenge_type
+     order by since, id`,
     [
       before,
       before.toISOString(),

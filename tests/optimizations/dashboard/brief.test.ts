@@ -7,6 +7,7 @@ import type {
 } from '#services/optimizations/contract/dashboard.ts';
 import type { DashboardStats } from '#services/optimizations/contract/panel.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { readContributors, weekOf } from '#services/optimizations/dashboard/community.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
@@ -127,12 +128,15 @@ async function addContributor({
   paidMinor = 500,
   byBonus = false,
   sharesDaysAgo = 30,
+  wentBack = 0,
 }: {
   boughtDaysAgo?: number;
   paidMinor?: number;
   byBonus?: boolean;
   sharesDaysAgo?: number | null;
-} = {}): Promise<void> {
+  /** Of the 10 credits that were bought. */
+  wentBack?: number;
+} = {}): Promise<string> {
   const { ownerPool } = council.database;
   const [userId, runId] = [newId('usr'), newId('opt')];
   await ownerPool.query(
@@ -158,7 +162,31 @@ async function addContributor({
      values ($1, $2, '2020-01', $3, false)`,
     [userId, runId, byBonus],
   );
+  await ownerPool.query(
+    `insert into credit_account (user_id, available, held, debt, purchased, bonus, other, consumed,
+       refund_pending, refunded, revoked, freezes, version)
+     values ($1, 10 - $2::int, 0, 0, 10, 0, 0, 0, 0, $2, 0, 0, 1)`,
+    [userId, wentBack],
+  );
+  // The second run is none that counts: its models are other ones.
+  await ownerPool.query(
+    `insert into credit_analytics
+     select (jsonb_populate_record(one, jsonb_build_object('user_id', $1::text,
+       'run_id', case one.run_id when $3 then $2 else $1 end,
+       'model', case one.run_id when $3 then one.model else 'other ' || one.model end))).*
+     from credit_analytics one where one.run_id in ($3, $4)`,
+    [userId, runId, first.id, second.id],
+  );
+  return userId;
 }
+
+test('the models of a contributor are those of the runs that count, and a refund in part leaves a customer', async () => {
+  const userId = await addContributor({ wentBack: 4 });
+  const all = await readContributors(council.database.pool, weekOf(Date.now()));
+  const models = new Set(first.models.map(({ name }) => name)).size;
+  expect(all.map((one) => [one.userId, one.models])).toEqual([[userId, models]]);
+  await council.database.ownerPool.query('delete from users where id = $1', [userId]);
+});
 
 test('the community has figures from 20 customers who share paid runs, computed once a week', async () => {
   const { ownerPool } = council.database;
@@ -181,17 +209,21 @@ test('the community has figures from 20 customers who share paid runs, computed 
     { paidMinor: 0 },
     { byBonus: true },
     { sharesDaysAgo: null },
+    { wentBack: 10 },
   ])
     for (let number = 0; number < 10; number += 1) await addContributor(change);
   // The figures of this week stay as they were first computed.
   expect(await community()).toMatchObject({ shares: true, everyone: null });
-  await ownerPool.query(`update community_figures set week = '2020-01-06'`);
+  await ownerPool.query(`update community_figures set figures = '{"everyone": null}'`);
   const group = { contributors: 20, agreement: 60, success_rate: 1 };
   expect(await community()).toMatchObject({
     everyone: group,
     groups: [{ challenge_type: first.challenge_type, ...group }],
     standing: null,
   });
+  await ownerPool.query(`update community_figures set week = '2020-01-06'`);
+  const readers = await Promise.all([community(), community(), community()]);
+  expect(readers.map(({ everyone }) => everyone)).toEqual([group, group, group]);
   const { rows } = await ownerPool.query('select week::text from community_figures');
   expect(rows).toHaveLength(1);
   await council.data('/users/me', {
