@@ -105,7 +105,7 @@ const untouched = [
 const isDocument = /^GET \/api(?:-docs|\/openapi\.json)/;
 
 /** Tries one in so many pairs of route and table; `npm run proof` tries all. */
-const share = Number(process.env['FAULT_SHARE'] ?? 8);
+const share = Number(process.env['FAULT_SHARE'] ?? 24);
 
 test(
   'a call that fails inside answers a problem with a request id and no trace of the cause',

@@ -12,8 +12,9 @@ import { createTruth } from './truth.ts';
  * Money under everything that can happen to it. A seed is a life: `MONEY_SEED=1234` lives that one,
  * `MONEY_STEPS=2000` for so long.
  */
-const seed = Number(process.env['MONEY_SEED'] ?? 20_261_120);
-const steps = Number(process.env['MONEY_STEPS'] ?? 300);
+/** A life so full that few kinds of events are missing from it, short as it is. */
+const seed = Number(process.env['MONEY_SEED'] ?? 10);
+const steps = Number(process.env['MONEY_STEPS'] ?? 150);
 
 test(
   'people buy, run, refund and dispute while processes die, and every credit is tied to a payment',
