@@ -64,29 +64,33 @@ export function webPages({
   const manifest = readManifest(dist);
   const files = createFiles(dist);
   if (!manifest) throw new Error(`No pages found in ${dist}. Build them first.`);
+  const packFile = createPacker(filesAtMost);
+  // Every page in every combination, so that no visitor makes the others' be compressed again.
+  const packPage = createPacker((Object.keys(manifest.pages).length + 2) * variants);
   const { consent } = manifest;
   const choice = new RegExp(consent.choice);
   const isApplication = applicationPaths(manifest.application.paths);
 
   const sendPage = async (context: HttpContext, page: v.InferOutput<typeof Page>) => {
     const html = await files.text(page.file);
-    const attributes = [
-      ...Object.entries(displayWords).flatMap(([name, words]) => {
+    const chosen = Object.entries(displayWords)
+      .flatMap(([name, words]) => {
         const word = words.find((known) => known === getCookie(context, `sf_${name}`));
         return word === undefined ? [] : [` data-${name}="${word}"`];
-      }),
-      ...(isLocal ? [' data-mode="local"'] : []),
-    ].join('');
-    const tag = manifest.htmlTag.replace('>', `${attributes}>`);
+      })
+      .join('');
+    const tag = manifest.htmlTag.replace('>', `${chosen}${isLocal ? ' data-mode="local"' : ''}>`);
     const hasChosen = choice.test(context.req.header('cookie') ?? '');
     const asked = hasChosen ? without(html, consent) : html;
     const announced = await announcement();
     const shown = asked
       .replace(manifest.htmlTag, tag)
       .replace(manifest.announcementMark, () => announced);
+    const isFirstVisit = chosen === '' && !hasChosen;
     return send(context, Buffer.from(shown), {
       status: page.status,
       type: 'text/html; charset=utf-8',
+      pack: (bytes, encoding) => packPage(bytes, encoding, isFirstVisit ? 11 : 5),
       headers: {
         'Cache-Control': mayCarryToken(context) ? 'no-store' : 'no-cache',
         'Content-Security-Policy': contentPolicy(page.styleHash, analyticsUrl),
@@ -108,6 +112,7 @@ export function webPages({
       status: 200,
       type: file.type,
       etag: file.etag,
+      pack: (bytes, encoding) => packFile(bytes, encoding, 9, file.etag),
       headers: {
         'Cache-Control': path.startsWith(manifest.immutablePrefix)
           ? 'public, max-age=31536000, immutable'
@@ -233,7 +238,13 @@ const isNoFile: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 async function send(
   context: HttpContext,
   bytes: Buffer,
-  answer: { status: number; type: string; headers: Record<string, string>; etag?: string },
+  answer: {
+    status: number;
+    type: string;
+    headers: Record<string, string>;
+    etag?: string;
+    pack: (bytes: Buffer, encoding: Encoding) => Promise<Buffer>;
+  },
 ): Promise<Response> {
   const headers: Record<string, string> = {
     'Content-Type': answer.type,
@@ -249,34 +260,49 @@ async function send(
   if (encoding === null)
     return new Response(Uint8Array.from(bytes), { status: answer.status, headers });
   headers['Content-Encoding'] = encoding;
-  const body = await packed(bytes, encoding, answer.etag);
+  const body = await answer.pack(bytes, encoding);
   return new Response(Uint8Array.from(body), { status: answer.status, headers });
 }
 
-function encodingFor(context: HttpContext, type: string, bytes: Buffer): 'br' | 'gzip' | null {
+function encodingFor(context: HttpContext, type: string, bytes: Buffer): Encoding | null {
   if (bytes.length < 1000 || !/^(text|application)\/|svg/.test(type)) return null;
   const accepted = context.req.header('accept-encoding') ?? '';
   if (/\bbr\b/.test(accepted)) return 'br';
   return /\bgzip\b/.test(accepted) ? 'gzip' : null;
 }
 
-/** Holds every file, and pages in each combination of theme, motion, density and banner. */
-const compressed = new LRUCache<string, Promise<Buffer>>({ max: 1_000 });
+const encodings = ['br', 'gzip'] as const;
+type Encoding = (typeof encodings)[number];
+
+/** Of one page: each choice of display or none, with the banner or without, in each encoding. */
+const variants = Object.values(displayWords).reduce(
+  (all, words) => all * (words.length + 1),
+  2 * encodings.length,
+);
+const filesAtMost = 1_000;
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
 /**
- * Compressed once. A page takes the best quality, because its number of packets decides when it is seen;
- * for a large script that would take a second.
+ * Compresses once. The page of a first visit takes Brotli's best quality, because its number of packets
+ * decides when it is seen; for every combination, or a large script, that would take a second or more.
  */
-function packed(bytes: Buffer, encoding: 'br' | 'gzip', etag: string | undefined): Promise<Buffer> {
-  const key = `${encoding} ${etag ?? digestOf(bytes)}`;
-  const known = compressed.get(key);
-  if (known) return known;
-  const quality = { [constants.BROTLI_PARAM_QUALITY]: etag === undefined ? 11 : 9 };
-  const body = encoding === 'br' ? compressBrotli(bytes, { params: quality }) : compressGzip(bytes);
-  compressed.set(key, body);
-  return body;
+function createPacker(max: number) {
+  const known = new LRUCache<string, Promise<Buffer>>({ max });
+  return (
+    bytes: Buffer,
+    encoding: Encoding,
+    quality: number,
+    digest: string = digestOf(bytes),
+  ): Promise<Buffer> => {
+    const key = `${encoding} ${digest}`;
+    const earlier = known.get(key);
+    if (earlier) return earlier;
+    const params = { [constants.BROTLI_PARAM_QUALITY]: quality };
+    const body = encoding === 'br' ? compressBrotli(bytes, { params }) : compressGzip(bytes);
+    known.set(key, body);
+    return body;
+  };
 }
 
 function digestOf(bytes: Buffer): string {
