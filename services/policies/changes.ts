@@ -26,6 +26,8 @@ export const policyLimits = {
   summary: 2_000,
   /** Users that one sweep emails. */
   mailedAtOnce: 500,
+  /** Days for which a late confirmation is looked for: fewer than mails are kept, whose ids are compared. */
+  lateDays: 14,
 } as const;
 
 const dayMs = 86_400_000;
@@ -89,10 +91,10 @@ export type AnnounceDependencies = {
 /** Queues the emails of a page of users for each open announcement. Returns how many. */
 export async function sweepAnnouncements(dependencies: AnnounceDependencies): Promise<number> {
   const { pool, clock } = dependencies;
+  let queued = await mailLate(dependencies);
   const { rows } = await pool.query<PolicyChange & { mailedTo: string }>(
     `select ${columns}, mailed_to as "mailedTo" from policy_change where mailed_at is null`,
   );
-  let queued = 0;
   for (const change of rows) {
     const users = await pool.query<{ id: string; email: string }>(
       `select id, email from users
@@ -114,6 +116,38 @@ export async function sweepAnnouncements(dependencies: AnnounceDependencies): Pr
   return queued;
 }
 
+/** Users who confirmed their address after the others were emailed, until the change applies. */
+async function mailLate(dependencies: AnnounceDependencies): Promise<number> {
+  const { pool, clock } = dependencies;
+  const { rows: changes } = await pool.query<PolicyChange>(
+    `select ${columns} from policy_change where mailed_at is not null and effective_on > $1::date`,
+    [dayOf(clock())],
+  );
+  let queued = 0;
+  for (const change of changes) {
+    const { rows: users } = await pool.query<{ id: string; email: string }>(
+      `select id, email from users
+       where email_confirmed_at > greatest($1, $2::timestamptz) and erasing_at is null
+         and created_at <= $1
+       order by email_confirmed_at, id`,
+      [change.announcedAt, new Date(clock() - policyLimits.lateDays * dayMs)],
+    );
+    const { rows: mails } = await pool.query<{ id: string }>(
+      'select id from mail where id = any ($1)',
+      [users.map(({ id }) => mailIdOf(change, id))],
+    );
+    const known = new Set(mails.map(({ id }) => id));
+    const late = users.filter(({ id }) => !known.has(mailIdOf(change, id)));
+    const page = late.slice(0, policyLimits.mailedAtOnce);
+    for (const { id, email } of page) await emailUser(dependencies, change, id, email);
+    queued += page.length;
+  }
+  return queued;
+}
+
+const mailIdOf = (change: PolicyChange, userId: string): string =>
+  derivedId('mai', change.id, userId);
+
 /** One email per user and change, however often a sweep that was killed is repeated. */
 async function emailUser(
   { queueMail, productName, publicUrl }: AnnounceDependencies,
@@ -123,7 +157,7 @@ async function emailUser(
 ): Promise<void> {
   try {
     await queueMail({
-      id: derivedId('mai', change.id, userId),
+      id: mailIdOf(change, userId),
       userId,
       to,
       kind: 'policy-change',

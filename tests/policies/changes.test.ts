@@ -35,12 +35,13 @@ test.each([
   await expect(announce(day)).rejects.toThrow(new UsageError(message));
 });
 
-test('an announced change is on every page until it applies, and every confirmed user is emailed once', async () => {
+test('an announced change is on every page until it applies, and every user with a confirmed address is emailed once, however late it is confirmed', async () => {
   const people = await Promise.all([app.signUp(), app.signUp(), app.signUp()]);
   const [ann, bob, unconfirmed] = people;
   await app.core.pool.query(
-    'update users set email_confirmed_at = now(), created_at = $2 where id = any ($1)',
-    [[ann?.userId, bob?.userId], new Date(now - 1_000)],
+    `update users set created_at = $2, email_confirmed_at = case when id <> $3 then $2::timestamptz end
+     where id = any ($1)`,
+    [people.map(({ userId }) => userId), new Date(now - 1_000), unconfirmed?.userId],
   );
   await announce('2026-12-31');
   const markup = await announcement()();
@@ -51,12 +52,20 @@ test('an announced change is on every page until it applies, and every confirmed
   expect(await sweepAnnouncements(app.core)).toBe(0);
   // As after a worker that was killed before it noted how far it came.
   await app.core.pool.query(`update policy_change set mailed_to = '', mailed_at = null`);
-  await sweepAnnouncements(app.core);
+  for (const _ of ['a page', 'its end']) await sweepAnnouncements(app.core);
   const { rows } = await app.core.pool.query<{ user_id: string }>(
     `select user_id from mail where kind = 'policy-change' order by user_id`,
   );
   expect(rows.map(({ user_id: id }) => id)).toEqual([ann?.userId, bob?.userId].toSorted());
   expect(rows.some(({ user_id: id }) => id === unconfirmed?.userId)).toBe(false);
+
+  await app.core.pool.query('update users set email_confirmed_at = $2 where id = $1', [
+    unconfirmed?.userId,
+    new Date(now + 1_000),
+  ]);
+  now += 60_000;
+  expect(await sweepAnnouncements(app.core)).toBe(1);
+  expect(await sweepAnnouncements(app.core)).toBe(0);
 
   now = Date.parse('2026-12-31T00:00:00Z');
   expect(await announcement()()).toBe('');
