@@ -35,13 +35,9 @@ type Report = {
  * limits, and the range, which says how noisy the machine was.
  */
 export async function benchPages({ rounds }: { rounds: number }): Promise<void> {
-  const site = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../web/pages-site-process.ts')],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  );
+  const site = spawn(process.execPath, [join(import.meta.dirname, 'pages-site-process.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   try {
     const [first] = (await once(site.stdout, 'data')) as [Buffer];
     const [origin = '', browser = ''] = first.toString().trim().split(' ');

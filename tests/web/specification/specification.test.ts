@@ -144,7 +144,7 @@ async function read(page: Page, specified: SpecifiedPage) {
     status: response?.status(),
     title: await page.title(),
     headings: seen.headings,
-    // What a page leads to is looked at under its own address.
+    // What a page leads to is read under its own address.
     faults: specified.leadsTo === undefined ? await faultsInEveryLook(page, everyLook) : [],
   };
 }
