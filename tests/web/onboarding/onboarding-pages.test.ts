@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Onboarding, OnboardingRequest } from '#services/onboarding/contract.ts';
+import { closed } from '#tests/optimizations/run/run-script.ts';
 import {
   failing,
   faultsInEveryLook,
@@ -7,6 +8,7 @@ import {
   useMemberSite,
 } from '#tests/web/support/member-site.ts';
 import { type Api, ok, problem, sessionOf } from '#tests/web/support/site.ts';
+import { storyOf } from '#tests/web/support/run-story.ts';
 import { audited, onboardingOf } from './story.ts';
 
 const { open, site } = useMemberSite();
@@ -166,6 +168,30 @@ describe('the onboarding', () => {
       .toContain("We couldn't save your answers");
     expect(sent('POST', '/api/onboarding/complete')).toEqual([]);
     expect(await page.getByText('Your answers are saved.', { exact: true }).count()).toBe(0);
+  });
+
+  it('a run that the answers could not name is not started, and the page says so', async () => {
+    const created = storyOf(closed()).copy(1);
+    const page = await open(path, {
+      api: api(
+        {
+          currentStage: 3,
+          selectedChallenge: 'premium-positioning',
+          bonus: { credits: 0, worth_usd: null, state: 'off' },
+        },
+        {
+          'PUT /api/onboarding': failing,
+          'POST /api/optimizations': ok(created),
+          [`GET /api/optimizations/${created.id}`]: ok(created),
+        },
+      ),
+    });
+    await page.getByRole('button', { name: /^Start run/ }).click();
+    await page.getByText("We couldn't save your answers").first().waitFor();
+    // Read again once the start has ended, either way.
+    await expect.poll(() => sent('GET', '/api/credits/balance').length).toBe(2);
+    expect(sent('POST', '/api/optimizations')).toHaveLength(1);
+    expect(sent('POST', `/api/optimizations/${created.id}/process`)).toEqual([]);
   });
 
   it('an answer typed right before a logout is saved', async () => {
