@@ -4,6 +4,9 @@ import type { ContactTopic } from './contract.ts';
 /** The account that a message was sent from, as it was then. */
 export type SenderAccount = { id: string; email: string; isConfirmed: boolean };
 
+/** In place of what was changed in the database and can no longer be opened. */
+export const damaged = '[damaged]';
+
 /** To the operator, who answers its sender directly. */
 export function messageEmail({
   reference,
@@ -31,6 +34,7 @@ export function messageEmail({
 
 /** Whether the sender is who the address says. */
 export function senderWords(email: string, account: SenderAccount | null): string {
+  if (email === damaged) return 'This message was changed in the database and cannot be read.';
   if (account === null) return 'Not signed in: anyone can enter this address.';
   const { id, email: own, isConfirmed } = account;
   const state = isConfirmed ? 'confirmed' : 'not confirmed';

@@ -4,10 +4,11 @@ import { inTransaction } from '#db/transaction.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { IntegrityError } from '#services/platform/seal.ts';
 import type { SealContext, Sealer } from '#services/platform/seal.ts';
 import { contactLimits } from './contract.ts';
 import type { ContactReply, ContactRequest, ContactTopic } from './contract.ts';
-import { messageEmail, receiptEmail } from './emails.ts';
+import { damaged, messageEmail, receiptEmail } from './emails.ts';
 import type { SenderAccount } from './emails.ts';
 
 /**
@@ -41,6 +42,9 @@ export type ContactMessage = {
 /** How long an email about a message is worth sending. */
 const mailMs = 4 * 86_400_000;
 
+/** Emails to the operator on one UTC day; messages beyond it are stored and not emailed. */
+const mailedADay = 200;
+
 /** Such as `K7Q2-9M4D`: the random end of the id, as people read it out. */
 function referenceOf(id: string): string {
   const end = id.slice(-8).toUpperCase();
@@ -63,9 +67,10 @@ export async function takeMessage(
   const owner = userId ?? newId('usr', clock());
   const keyId = await sealer.createDataKey('account', owner, owner);
   const account = userId === null ? null : await accountOf(pool, userId);
-  const content = { email, message, account } satisfies v.InferOutput<typeof Content>;
+  const content = { email, message, account } satisfies Content;
   const sealed = await sealer.seal(keyId, contextOf(id), JSON.stringify(content));
   const notAfter = new Date(now.getTime() + mailMs);
+  const isMailed = contactEmail !== null && !(await isDayFull(pool, now));
   const isNew = await inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
       `insert into contact_message (id, user_id, key_id, topic, sealed, created_at)
@@ -73,7 +78,7 @@ export async function takeMessage(
       [id, userId, keyId, topic, sealed, now],
     );
     if (rowCount === 0) return false;
-    if (contactEmail !== null)
+    if (isMailed)
       await queueMail(
         {
           userId: owner,
@@ -100,6 +105,17 @@ export async function takeMessage(
   });
   if (!isNew && userId === null) await sealer.erasePerson(owner);
   return reply;
+}
+
+/** So that a flood from many networks does not bury the operator's mailbox. */
+async function isDayFull(pool: pg.Pool, now: Date): Promise<boolean> {
+  const day = new Date(now.getTime() - (now.getTime() % 86_400_000));
+  const { rows } = await pool.query<{ count: number }>(
+    `select count(*)::integer as count
+     from (select from contact_message where created_at >= $1 limit $2) today`,
+    [day, mailedADay],
+  );
+  return (rows[0]?.count ?? 0) >= mailedADay;
 }
 
 async function accountOf(pool: pg.Pool, userId: string): Promise<SenderAccount> {
@@ -168,11 +184,13 @@ export async function deleteMessage(
   id: string,
 ): Promise<void> {
   const { rows } = await pool.query<{ key_id: string; user_id: string | null }>(
-    'delete from contact_message where id = $1 returning key_id, user_id',
+    'select key_id, user_id from contact_message where id = $1',
     [id],
   );
+  // First: without its row, nothing would name a key that is left.
   for (const { key_id: keyId, user_id: userId } of rows)
     if (userId === null) await sealer.erasePerson(keyId);
+  await pool.query('delete from contact_message where id = $1', [id]);
 }
 
 const purgedAtOnce = 500;
@@ -197,6 +215,7 @@ const Content = v.object({
   message: v.string(),
   account: v.nullable(v.object({ id: v.string(), email: v.string(), isConfirmed: v.boolean() })),
 });
+type Content = v.InferOutput<typeof Content>;
 
 function contextOf(id: string): SealContext {
   return { stream: `contact-${id}`, field: 'content' };
@@ -206,10 +225,19 @@ function contextOf(id: string): SealContext {
 async function opened(sealer: Sealer, rows: readonly Row[]): Promise<ContactMessage[]> {
   const messages: ContactMessage[] = [];
   for (const { id, topic, sealed, created_at: at } of rows) {
-    const content = await sealer.open(sealed, contextOf(id));
-    if ('erased' in content) continue;
-    const written = v.parse(Content, JSON.parse(content.text));
-    messages.push({ id, reference: referenceOf(id), topic, at, ...written });
+    const written = await contentOf(sealer, id, sealed);
+    if (written !== null) messages.push({ id, reference: referenceOf(id), topic, at, ...written });
   }
   return messages;
+}
+
+/** Null for an erased one; a damaged one does not hide the others. */
+async function contentOf(sealer: Sealer, id: string, sealed: string): Promise<Content | null> {
+  try {
+    const content = await sealer.open(sealed, contextOf(id));
+    return 'erased' in content ? null : v.parse(Content, JSON.parse(content.text));
+  } catch (error) {
+    if (error instanceof IntegrityError) return { email: damaged, message: damaged, account: null };
+    throw error;
+  }
 }

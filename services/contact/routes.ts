@@ -14,17 +14,15 @@ export function contactRoutes(
   return serve(
     contactEndpoints,
     {
-      'POST /contact': async ({ context, userId, body }) => {
-        await rateLimits.takeFrom('contact', context.get('address'));
-        return {
-          newResourceId: () => newId('msg', clock()),
-          work: async ({ resourceId: id }) => {
-            const mailbox = mailboxOf(body.email);
-            const isOver = (await rateLimits.count('contact-receipts', mailbox)) > 0;
-            return takeMessage(dependencies, { id, userId, getsReceipt: !isOver }, body);
-          },
-        };
-      },
+      'POST /contact': ({ context, userId, body }) => ({
+        newResourceId: () => newId('msg', clock()),
+        work: async ({ resourceId: id }) => {
+          await rateLimits.takeFrom('contact', context.get('address'));
+          const mailbox = mailboxOf(body.email);
+          const isOver = (await rateLimits.count('contact-receipts', mailbox)) > 0;
+          return takeMessage(dependencies, { id, userId, getsReceipt: !isOver }, body);
+        },
+      }),
     },
     dependencies,
   );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { messageCommands } from '#services/cli/site/messages.ts';
 import { contactLimits } from '#services/contact/contract.ts';
-import { purgeMessages, takeMessage } from '#services/contact/messages.ts';
+import { deleteMessage, purgeMessages, takeMessage } from '#services/contact/messages.ts';
 import { erasureOf } from '#services/core.ts';
 import { newId } from '#services/platform/ids.ts';
 import { eraseAccount } from '#services/identity/erasure/erasure.ts';
@@ -112,14 +112,20 @@ describe('a message to the operator', () => {
     },
   );
 
-  test('a network may send five messages an hour, and no address gets receipts without end', async () => {
+  test('a network may send five messages an hour, repeats not counted, and no address gets receipts without end', async () => {
     const limited = await createTestApp({
       env: { RATE_LIMITS: 'contact=5/h,contact-receipts=2/d' },
     });
     try {
       const from = async (address: string, email: string): Promise<number> =>
         (await limited.call('/contact', { address, body: { ...note, email } })).status;
-      for (let sent = 0; sent < 5; sent += 1)
+      const key = 'a-lost-answer';
+      for (let tries = 0; tries < 3; tries += 1) {
+        const body = { ...note, email: 'sender-0@example.com' };
+        const sent = await limited.call('/contact', { key, address: '203.0.113.7', body });
+        expect(sent.status).toBe(201);
+      }
+      for (let sent = 1; sent < 5; sent += 1)
         expect(await from('203.0.113.7', `sender-${sent}@example.com`)).toBe(201);
       expect(await from('203.0.113.7', 'sixth@example.com')).toBe(429);
       const { emailed } = await limited.data<{ emailed: boolean }>('/contact', {
@@ -160,6 +166,45 @@ test('a message whose email could not be queued is not stored, so that a repeat 
   expect(await mailbox.all('half@example.com')).toHaveLength(1);
 });
 
+test('beyond 200 messages on one day the operator gets no email, and the messages are stored', async () => {
+  const { ownerPool } = app.database;
+  await ownerPool.query(
+    `insert into contact_message (id, key_id, topic, sealed, created_at)
+     select 'msg_' || lpad(number::text, 26, '0'), 'flood', 'other', 'none', now()
+     from generate_series(1, 200) number`,
+  );
+  await mailbox.clear();
+  const id = await idOf(await send());
+  await ownerPool.query(`delete from contact_message where key_id = 'flood'`);
+  expect(id).not.toBe('');
+  await deliverMails(app.core, mailbox);
+  expect(await mailbox.all(operator)).toEqual([]);
+  expect(await mailbox.all(note.email)).toHaveLength(1);
+});
+
+test('a message that was changed in the database hides no other, on the command line and in the export', async () => {
+  const { token } = await app.signUp();
+  const topic = 'security';
+  const reference = await send({ token, body: { ...note, topic } });
+  const other = await send({ token, body: { ...note, topic } });
+  await app.database.ownerPool.query(
+    `update contact_message set sealed = overlay(sealed placing 'AAAA' from length(sealed) - 5)
+     where id = $1`,
+    [await idOf(reference)],
+  );
+  const listed = await runHere(app, messageCommands, ['messages', 'list', '--topic', topic]);
+  expect(listed.out).toContain(other);
+  const read = await runHere(app, messageCommands, ['messages', 'read', reference]);
+  expect(read.out).toContain('cannot be read');
+  const { tables } = await app.data<{ tables: Record<string, object[]> }>('/users/me/export', {
+    token,
+  });
+  expect(tables['messages']).toMatchObject([
+    { reference, message: '[damaged]' },
+    { reference: other, message: words },
+  ]);
+});
+
 describe('messages belong to their sender', () => {
   test('a message with a token that has ended is refused', async () => {
     const response = await app.call('/contact', { token: 'nonsense', body: note });
@@ -181,6 +226,19 @@ describe('messages belong to their sender', () => {
     ]);
     await eraseAccount(erasureOf(app.core), userId);
     expect(await idOf(reference)).toBe('');
+  });
+
+  test('a message whose key could not be erased keeps its row, so that the next try finds it', async () => {
+    const id = await idOf(await send());
+    const { rows } = await app.core.pool.query<{ key_id: string }>(
+      'select key_id from contact_message where id = $1',
+      [id],
+    );
+    const erasePerson = () => Promise.reject(new Error('The database is gone'));
+    const failing = { pool: app.core.pool, sealer: { ...app.core.sealer, erasePerson } };
+    await expect(deleteMessage(failing, id)).rejects.toThrow('gone');
+    await deleteMessage(app.core, id);
+    expect(await dataKeys(rows[0]?.key_id ?? '')).toBe(0);
   });
 
   test('a message is deleted after its time, with the key of a visitor', async () => {
