@@ -1,3 +1,4 @@
+import { dayInWords } from '#services/platform/locale.ts';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
@@ -525,7 +526,7 @@ test(
       .waitFor();
     await planTab.getByText('Scale Plan').waitFor();
     const cancelled = await mailTo(payer, /^Your plan is canceled$/);
-    expect(cancelled.text).toContain(`It lasts until ${end.slice(0, 10)} (UTC) and won't renew.`);
+    expect(cancelled.text).toContain(`It lasts until ${dayInWords(end)} (UTC) and won't renew.`);
 
     await moveClockPast(end);
     await eventually('the end of the plan', async () => (await planOf(payer)).status === 'ended');

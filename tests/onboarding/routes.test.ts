@@ -260,7 +260,7 @@ describe('completing', () => {
     expect((await post(ann, 'activate')).bonus.state).toBe('granted');
   });
 
-  test('a second account with another spelling of the mailbox gets no second bonus, and is told once its address is confirmed', async () => {
+  test('a second account with another spelling of the mailbox gets no second bonus, and learns it once its address is confirmed', async () => {
     await post(await confirmed('ada.lovelace@gmail.com'), 'complete');
     const second = await signedUp('adalovelace+two@googlemail.com');
     expect((await read(second)).bonus.state).toBe('needs-confirmed-email');

@@ -103,6 +103,7 @@ describe('the login page', () => {
     await page.getByLabel('Password', { exact: true }).fill('Correct1horse');
     await page.getByRole('button', { name: 'Login' }).click();
     await page.waitForURL('**/auth/verify-email?redirect=*');
+    await page.getByText("You haven't confirmed this address yet").waitFor();
     await page.getByText('a•••@example.com').waitFor();
     await page.getByRole('button', { name: 'Send link' }).click();
     await page.getByText('If an account exists, a link is on its way').first().waitFor();

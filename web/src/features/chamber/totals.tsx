@@ -35,7 +35,7 @@ export function Totals({ runId }: { runId: string }): ReactNode {
       <Tile
         label="Time left"
         value={left ?? unknownFigure}
-        detail={usualWords(totals.usualSeconds, elapsed)}
+        detail={totals.hasEnded ? undefined : usualWords(totals.usualSeconds, elapsed)}
       />
       <Tile
         label={totals.isSimulated ? 'Total cost if real' : 'Total cost'}

@@ -19,8 +19,8 @@ export function Home({
   return (
     <div className="mx-auto max-w-page space-y-24 px-4 pt-8 sm:px-6 lg:pt-16">
       {notice}
-      <section className="grid grid-cols-1 items-center gap-x-12 gap-y-12 lg:grid-cols-2">
-        <div className="space-y-6">
+      <section className="grid grid-cols-1 items-start gap-x-12 gap-y-12 lg:grid-cols-2">
+        <div className="space-y-6 lg:pt-10">
           <div className="space-y-3">
             <p className="font-medium text-accent">Seven or more models, one accountable answer</p>
             <h1 className="text-5xl">Ask a business question. Watch seven AIs argue it out.</h1>

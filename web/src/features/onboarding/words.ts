@@ -127,7 +127,7 @@ function millions(amount: number): string {
 }
 
 /** The audit as facts for the models. */
-export function auditFacts(audit: AuditData): string[] {
+function auditFacts(audit: AuditData): string[] {
   const { businessType, revenueLevel, competitivePressure } = audit;
   return [
     ...(businessType === null ? [] : [`Type of business: ${businessTypes[businessType]}`]),
