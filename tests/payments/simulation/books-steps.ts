@@ -31,15 +31,22 @@ async function compare(world: World): Promise<string | null> {
     { kinds: ['payment-without-lot'], objects: ungranted(world) },
     { kinds: ['refund-not-booked', 'refund-contradicts'], objects: unbooked(world) },
     { kinds: ['refund-not-sent'], objects: unsent(world) },
-    { kinds: ['bank-refund'], objects: notClawedBackOfBanks(world) },
   ] satisfies { kinds: DifferenceKind[]; objects: string[] }[];
   for (const { kinds, objects } of expected)
     requireSame(namedAs(all, kinds), objects, `The books differ otherwise: ${kinds.join(', ')}`);
+  const banks = notClawedBackOfBanks(world);
+  requireSame(
+    namedAs(all, ['bank-refund']).filter(
+      (intentId) => banks.includes(intentId) || !isRefundUnbooked(world, intentId),
+    ),
+    banks,
+    'The books differ otherwise: bank-refund',
+  );
   // A row may be behind its clawback, so more differences may be reported here.
   const named = namedAs(all, ['dispute-missing', 'dispute-stage', 'dispute-clawback']);
   const missed = notClawedBackDisputes(world).filter((id) => !named.includes(id));
   requireThat(missed.length === 0, 'The books do not show a dispute that is not booked', missed);
-  const differing = expected.reduce((sum, { objects }) => sum + objects.length, 0);
+  const differing = expected.reduce((sum, { objects }) => sum + objects.length, banks.length);
   world.count('differences found on the way', differing);
   return `${differing} differ, moved before: ${moved}`;
 }
@@ -75,15 +82,21 @@ const endOf: Readonly<Record<string, string>> = {
 };
 
 /** Refunds of ours that have moved at the provider, and not in the ledger. */
-function unbooked({ truth, watch }: World): string[] {
+function unbookedRefunds({ truth, watch }: World) {
   const ours = new Map([...watch.accounts.values()].flatMap(({ refunds }) => [...refunds]));
-  return truth
-    .refunds()
-    .filter(({ status, metadata }) => {
-      const known = ours.get(metadata?.['refund_id'] ?? '');
-      return known !== undefined && known.status !== endOf[status ?? ''];
-    })
-    .map(({ id }) => id);
+  return truth.refunds().filter(({ status, metadata }) => {
+    const known = ours.get(metadata?.['refund_id'] ?? '');
+    return known !== undefined && known.status !== endOf[status ?? ''];
+  });
+}
+
+const unbooked = (world: World): string[] => unbookedRefunds(world).map(({ id }) => id);
+
+/** The ledger still counts a refund of ours that failed at the bank, so the bank's share looks smaller to it. */
+function isRefundUnbooked(world: World, intentId: string): boolean {
+  return unbookedRefunds(world).some(
+    ({ payment_intent: intent }) => world.truth.idOf(intent) === intentId,
+  );
 }
 
 /** Refunds that the ledger has as pending, and the provider has not. */
