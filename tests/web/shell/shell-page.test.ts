@@ -44,6 +44,13 @@ describe('the shell of signed-in pages', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('r');
     await page.waitForURL('**/recipes');
+
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
+    await page.keyboard.type('refund');
+    await page.getByRole('option', { name: 'Search Help for “refund”' }).click();
+    await page.waitForURL('**/help?search=*');
+    await page.getByText(/\d+ answers? found/).waitFor();
   });
 
   it('an open palette passes axe and fits every window, light and dark', async () => {

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { TextField } from '#web/ui/form/field.tsx';
 import { showFound } from './help-search.ts';
 
@@ -20,10 +20,17 @@ export function HelpPage(): ReactNode {
     if (all.current?.childElementCount === 0)
       void (async () => setHtml((await import('./topics.ts')).answers))();
   }, []);
+  const find = useCallback((value: string): void => {
+    setSearch(value);
+    const found = all.current && showFound(all.current, value);
+    setCount(value.trim() === '' ? null : found);
+  }, []);
   useEffect(() => {
+    const asked = new URLSearchParams(location.search).get('search');
+    if (html !== '' && asked !== null) requestAnimationFrame(() => find(asked));
     const [, part] = location.hash.split('#');
     if (html !== '' && part) document.getElementById(part)?.scrollIntoView();
-  }, [html]);
+  }, [html, find]);
   return (
     <div className="mx-auto max-w-page space-y-10 px-4 pt-8 sm:px-6 lg:pt-12">
       <div className="max-w-prose space-y-6">
@@ -35,11 +42,7 @@ export function HelpPage(): ReactNode {
             type="search"
             autoComplete="off"
             value={search}
-            onChange={({ target: { value } }) => {
-              setSearch(value);
-              if (all.current) setCount(value.trim() === '' ? null : showFound(all.current, value));
-              if (all.current && value.trim() === '') showFound(all.current, '');
-            }}
+            onChange={({ target: { value } }) => find(value)}
             hint={<output>{wordsOf(count)}</output>}
           />
         </search>

@@ -1,7 +1,7 @@
 /** What the command palette offers, and which of it a search keeps. */
 export type Entry = {
   readonly id: string;
-  readonly group: 'Actions' | 'Pages' | 'Your optimizations' | 'Recipes';
+  readonly group: (typeof groupNames)[number];
   readonly label: string;
   /** Found by these words, too. */
   readonly alias?: string;
@@ -26,7 +26,7 @@ export function found(entries: readonly Entry[], search: string): Entry[] {
   );
 }
 
-export const groupNames = ['Actions', 'Pages', 'Your optimizations', 'Recipes'] as const;
+export const groupNames = ['Actions', 'Pages', 'Your optimizations', 'Recipes', 'Help'] as const;
 
 /** A route that the palette may list. */
 export type ListedRoute = { readonly path: string; readonly title: string | undefined };

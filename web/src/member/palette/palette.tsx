@@ -40,9 +40,16 @@ export function Palette({
   const known = useKnownEntries(onShowKeys);
   const runs = useRuns(asked);
   const recipes = useRecipes(asked);
+  const router = useRouter();
+  const help: Entry = {
+    id: 'help',
+    group: 'Help',
+    label: `Search Help for “${search.trim()}”`,
+    run: () => router.history.push(`/help?search=${encodeURIComponent(search.trim())}`),
+  };
   const entries = [
     ...found([...known, ...(isSearching ? [] : runs.entries)], search),
-    ...(isSearching ? [...runs.entries, ...recipes.entries] : []),
+    ...(isSearching ? [...runs.entries, ...recipes.entries, help] : []),
   ];
   const isWaiting =
     isSearching && (asked !== search.trim() || runs.isFetching || recipes.isFetching);
