@@ -153,7 +153,7 @@ describe('the credits page', () => {
     const own = page.getByRole('region', { name: 'Models in your runs' });
     await expect
       .poll(() => own.getByRole('row').nth(1).innerText())
-      .toMatch(/GPT-6\.1 Terra\s+OpenAI\s+4\s+8,123 in, 2,345 out\s+\$0\.021\s+8\.3\s+59%/);
+      .toMatch(/GPT-6\.1 Terra\s+OpenAI\s+8\.3\s+59%\s+4\s+8,123 in, 2,345 out\s+\$0\.021/);
     const prices = page.getByRole('region', { name: 'Prices of models' });
     await expect
       .poll(() => prices.getByRole('row').allInnerTexts())
