@@ -1,6 +1,7 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis, Disagreement } from '#services/optimizations/contract/result.ts';
 import type { Names } from '#services/optimizations/reading/words/names.ts';
+import { keep, readKept } from '#web/consent/device.ts';
 import { classNames } from '#web/ui/class-names.ts';
 import { Ring } from '#web/ui/ring.tsx';
 import { useSeeAll } from '#web/ui/see-all.tsx';
@@ -8,7 +9,6 @@ import { indicatorsTitle } from '#services/optimizations/reading/words/result.ts
 import { Indicators } from '#web/run/indicators.tsx';
 import { Divergence } from '#web/run/divergence.tsx';
 import { Panel } from './panel.tsx';
-import { useRemembered } from './use-remembered.ts';
 
 /** Divergences shown in the panel; the rest are behind "See all". */
 const shownAtOnce = 2;
@@ -122,4 +122,26 @@ function Divergences({
       {button}
     </div>
   );
+}
+
+/**
+ * A switch that keeps its position on this device, per user. Signing out removes it with the
+ * drafts.
+ */
+function useRemembered(
+  userId: string,
+  initially: boolean,
+): [boolean, (next: boolean) => void] {
+  const key = `sevenfold.draft.${userId}.chamber-bias` as const;
+  const [value, setValue] = useState(() => {
+    const kept = readKept(key);
+    return kept === null ? initially : kept === 'true';
+  });
+  return [
+    value,
+    (next) => {
+      setValue(next);
+      keep(key, String(next));
+    },
+  ];
 }

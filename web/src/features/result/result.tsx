@@ -14,7 +14,6 @@ import { announce } from '#web/ui/feedback/announcer.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { productName, windowTitle } from '#web/app/product.ts';
 import { day } from '#web/ui/text/day.ts';
-import { usePrintedWhole } from '#web/ui/use-printed-whole.ts';
 import { useWindowTitle } from '#web/ui/use-window-title.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
@@ -199,4 +198,24 @@ function Body(): ReactNode {
       <Skeleton className="h-64" />
     </div>
   );
+}
+
+/** Opens every folded part of the page for paper, which cannot be unfolded, and folds them again. */
+function usePrintedWhole(): void {
+  useEffect(() => {
+    let opened: HTMLDetailsElement[] = [];
+    const open = (): void => {
+      opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open])')];
+      for (const part of opened) part.open = true;
+    };
+    const fold = (): void => {
+      for (const part of opened) part.open = false;
+    };
+    addEventListener('beforeprint', open);
+    addEventListener('afterprint', fold);
+    return () => {
+      removeEventListener('beforeprint', open);
+      removeEventListener('afterprint', fold);
+    };
+  }, []);
 }
