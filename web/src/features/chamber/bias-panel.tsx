@@ -128,10 +128,7 @@ function Divergences({
  * A switch that keeps its position on this device, per user. Signing out removes it with the
  * drafts.
  */
-function useRemembered(
-  userId: string,
-  initially: boolean,
-): [boolean, (next: boolean) => void] {
+function useRemembered(userId: string, initially: boolean): [boolean, (next: boolean) => void] {
   const key = `sevenfold.draft.${userId}.chamber-bias` as const;
   const [value, setValue] = useState(() => {
     const kept = readKept(key);
