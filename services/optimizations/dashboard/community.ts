@@ -14,7 +14,7 @@ import {
 } from './formulas.ts';
 
 /**
- * Figures of customers who chose to share (`docs/decisions/0053-shared-results.md`). They are computed
+ * Figures of customers who chose to share (`docs/decisions/0049-shared-results.md`). They are computed
  * once a week and kept, a group holds its longest members in tens, and each person counts once.
  */
 
