@@ -8,6 +8,7 @@ import type { Onboarding, OnboardingRequest } from '#services/onboarding/contrac
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
+import { answers } from './answers.ts';
 import { testPassword } from '#tests/support/password.ts';
 
 let app: TestApp;
@@ -15,23 +16,6 @@ beforeAll(async () => {
   app = await createTestApp();
 });
 afterAll(async () => app.close());
-
-const answers: OnboardingRequest = {
-  version: 0,
-  currentStage: 2,
-  auditData: {
-    aiSubscriptions: ['Claude Pro ($20/mo)'],
-    monthlySpend: 120,
-    orchestrationHours: 10,
-    revenueLevel: '1m-3m',
-    businessType: 'agency',
-    competitivePressure: 'maybe',
-    lostDeals: null,
-  },
-  selectedChallenge: 'premium-positioning',
-  demonstration: { kind: 'sample', finished: true },
-  question: { challenge: 'Can we charge more?', context: 'We build websites.' },
-};
 
 const read = async ({ token }: Person) => app.data<Onboarding>('/onboarding', { token });
 const save = async ({ token }: Person, change: Partial<OnboardingRequest> = {}) =>

@@ -50,6 +50,7 @@ import { testPassword } from '#tests/support/password.ts';
 import { OnboardingRequest } from '#services/onboarding/contract.ts';
 import { RecipeChange, RecipeRequest } from '#services/recipes/contract.ts';
 import { give, issueToken } from '#tests/support/processes/service.ts';
+import { answers } from '#tests/onboarding/answers.ts';
 
 /**
  * One valid call of every route, for the tests that cover all routes. A route without an entry fails the
@@ -582,7 +583,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     access: 'person',
     status: 200,
     schema: OnboardingRequest,
-    sample: () => ({ path: '/onboarding', body: onboardingBody }),
+    sample: () => ({ path: '/onboarding', body: answers }),
   },
   'POST /api/onboarding/activate': {
     access: 'person',
@@ -610,23 +611,6 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'GET /dev/stripe/*': { access: 'local', status: 503, sample: at('/../dev/stripe/a') },
   'POST /dev/stripe/*': { access: 'local', status: 503, sample: at('/../dev/stripe/a') },
   'DELETE /dev/stripe/*': { access: 'local', status: 503, sample: at('/../dev/stripe/a') },
-};
-
-const onboardingBody = {
-  version: 0,
-  currentStage: 2,
-  auditData: {
-    aiSubscriptions: ['Claude Pro ($20/mo)'],
-    monthlySpend: 120,
-    orchestrationHours: 10,
-    revenueLevel: '1m-3m',
-    businessType: 'agency',
-    competitivePressure: 'maybe',
-    lostDeals: 3,
-  },
-  selectedChallenge: 'premium-positioning',
-  demonstration: { kind: 'sample', finished: true },
-  question: { challenge: 'Can we charge more?', context: 'We build websites.' },
 };
 
 const checkoutBody = {
