@@ -112,7 +112,7 @@ test.each([
     'market-expansion',
     '7m+',
     'saas',
-    'Matches your answers: it is for SaaS, E-commerce and Consulting businesses, at a yearly revenue of $1M or more.',
+    'Matches your answers: it is for SaaS, e-commerce and consulting businesses, at a yearly revenue of $1M or more.',
   ],
   [
     'premium-positioning',
@@ -124,7 +124,7 @@ test.each([
     'market-expansion',
     '1m-3m',
     'content',
-    'Not a full match, shown to give you a choice: it is for SaaS, E-commerce and Consulting businesses.',
+    'Not a full match, shown to give you a choice: it is for SaaS, e-commerce and consulting businesses.',
   ],
   [
     'market-expansion',

@@ -7,7 +7,12 @@ import {
   riskThresholds,
   speedMultiple,
 } from '#services/onboarding/audit.ts';
-import type { CompetitiveRisk, RevenueLevel, WasteAnalysis } from '#services/onboarding/audit.ts';
+import type {
+  BusinessType,
+  CompetitiveRisk,
+  RevenueLevel,
+  WasteAnalysis,
+} from '#services/onboarding/audit.ts';
 import { factLines } from '#services/onboarding/challenge-list.ts';
 import type { Challenge } from '#services/onboarding/challenge-list.ts';
 import type { Business, Fit } from '#services/onboarding/challenges.ts';
@@ -101,6 +106,10 @@ export function riskWords(risk: CompetitiveRisk): string {
   }[risk];
 }
 
+function kindInSentence(type: BusinessType): string {
+  return type === 'saas' ? businessTypes.saas : businessTypes[type].toLowerCase();
+}
+
 /** Why a challenge is in the list. */
 export function fitWords(challenge: Challenge, fit: Fit, business: Business): string {
   const { revenueMin, revenueMax, businessType } = challenge;
@@ -110,7 +119,7 @@ export function fitWords(challenge: Challenge, fit: Fit, business: Business): st
       : `${millions(revenueMin)} to ${millions(revenueMax)}`;
   const kinds = businessType.includes('other')
     ? 'every type of business'
-    : `${listed(businessType.map((type) => businessTypes[type]))} businesses`;
+    : `${listed(businessType.map(kindInSentence))} businesses`;
   if (fit.revenue && fit.business)
     return `Matches your answers: it is for ${kinds}, at a yearly revenue of ${range}.`;
   const why =
