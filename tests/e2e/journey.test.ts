@@ -339,6 +339,9 @@ test('the onboarding leads to a real run and a question of one’s own by keyboa
   expect(await page.getByLabel(/What business challenge are you facing/).inputValue()).toMatch(
     /^Which competitors are most likely/,
   );
+  expect(await page.getByLabel('Context', { exact: true }).inputValue()).toMatch(
+    /^Type of business: .+\nYearly revenue: /,
+  );
 
   await page.goto(`${application.url}/onboarding/singularity`);
   await page.waitForURL('**/dashboard');
