@@ -94,7 +94,7 @@ const refine: CliCommand = {
     const commandId = uuidV5(id, 'create', randomUUID());
     await refineRun(
       { ...database, ...limitsFor(database, person?.subscription_tier ?? 'free') },
-      { userId, runId, id, commandId, fingerprint: commandId },
+      { userId, apiKey: null, runId, id, commandId, fingerprint: commandId },
       request,
     );
     return await show(call, id);
@@ -222,7 +222,7 @@ async function begin(
   const created = await issue(database, runId, command, ['create'], 'http');
   await processRun(
     { ...database, ...limitsFor(database, person.subscription_tier) },
-    person.id,
+    { userId: person.id, apiKey: null },
     runId,
     created.state,
   );

@@ -377,6 +377,7 @@ export const creditEndpoints = {
     description: 'Always current: it includes every change already confirmed.',
     isConditional: true,
     access: 'person',
+    scope: 'credits:read',
     status: 200,
     reply: Balance,
   },
@@ -384,6 +385,7 @@ export const creditEndpoints = {
     summary: 'List the ledger, newest line first',
     description: '`before` is the id of the last line the caller has.',
     access: 'person',
+    scope: 'credits:read',
     query: HistoryQuery,
     status: 200,
     reply: History,
@@ -393,6 +395,7 @@ export const creditEndpoints = {
     description:
       'The months and the total are always current. Models, the average, and the number of runs follow a few seconds later: they are complete up to `as_of`.',
     access: 'person',
+    scope: 'credits:read',
     status: 200,
     reply: CreditAnalytics,
   },

@@ -5,6 +5,7 @@ import type { ContactDependencies } from '#services/contact/messages.ts';
 import { contactRoutes } from '#services/contact/routes.ts';
 import { creditRoutes } from '#services/credits/routes.ts';
 import type { CreditRouteDependencies } from '#services/credits/routes.ts';
+import { ignoreCookiesOfKeys, withApiKeys } from '#services/identity/api-keys/authenticate.ts';
 import { identityRoutes } from '#services/identity/routes.ts';
 import type { IdentityDependencies } from '#services/identity/routes.ts';
 import { serviceAuthenticator } from '#services/identity/service-tokens.ts';
@@ -81,7 +82,7 @@ const compressed = compress({
 });
 
 export function createApp(dependencies: AppDependencies) {
-  const authenticate = authenticator(dependencies);
+  const authenticate = withApiKeys(dependencies, authenticator(dependencies));
   const authenticateService = serviceAuthenticator(dependencies, authenticate, 'credits:consume');
   const all = { ...dependencies, authenticate, authenticateService };
   const origins = originsOf(dependencies);
@@ -93,6 +94,7 @@ export function createApp(dependencies: AppDependencies) {
       except('/api/auth/*', compressed),
       allowOrigins(origins),
       limit,
+      ignoreCookiesOfKeys(),
       refuseForeignCalls(origins),
     )
     .route('/', serve(platformEndpoints, { ...healthHandlers(all), ...openApiHandlers(all) }, all))
@@ -101,7 +103,8 @@ export function createApp(dependencies: AppDependencies) {
       '/',
       creditRoutes({
         ...all,
-        startRefusal: async (userId, credits) => startRefusal(dependencies, userId, credits),
+        startRefusal: async (userId, credits) =>
+          startRefusal(dependencies, { userId, apiKey: null }, credits),
       }),
     )
     .route('/', paymentRoutes({ ...all, ...dependencies.payments }))

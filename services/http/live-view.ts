@@ -8,6 +8,7 @@ import { ownerOfRun, shownRun } from '#projections/optimization-list.ts';
 import { runUsage } from '#projections/run-usage.ts';
 import { creditFacts } from '#services/credits/facts.ts';
 import { createHub } from '#services/live/hub.ts';
+import { endedApiKeys } from '#services/identity/api-keys/api-keys.ts';
 import { endedSessions } from '#services/identity/sessions/sessions.ts';
 import { liveLimits } from '#services/live/limits.ts';
 import { createOpenStreams } from '#services/live/open-streams.ts';
@@ -77,7 +78,14 @@ export async function openLiveView(
   const feed = startTextFeed({ pool, sealer, hub, log });
   resources.defer(async () => feed.close());
   const sessions = startSessionWatch({
-    ended: async (ids) => endedSessions(pool, ids, new Date(clock())),
+    ended: async (ids) => {
+      const keys = ids.filter((id) => id.startsWith('key_'));
+      const sessionIds = ids.filter((id) => !id.startsWith('key_'));
+      return [
+        ...(sessionIds.length > 0 ? await endedSessions(pool, sessionIds, new Date(clock())) : []),
+        ...(keys.length > 0 ? await endedApiKeys(pool, keys) : []),
+      ];
+    },
     log,
   });
   resources.defer(async () => sessions.close());

@@ -69,6 +69,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
     }),
     recordRecipeUse: async (use) => recordUse(pool, { ...use, now: clock() }),
     bonusCredits: env.onboardingBonusCredits,
+    usedByApiKeys: async (userId) => core.ledger.usedByApiKeys(userId),
     addressHashes: createAddressHashes(env.dataKeys),
     priceOf: oneTimePrice,
     statusOfRun: async (userId, runId) => {

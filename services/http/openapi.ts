@@ -2,6 +2,7 @@ import { toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
 import type { ConversionConfig, JsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
 import * as creditContract from '#services/credits/contract.ts';
+import * as apiKeyContract from '#services/identity/contract/api-keys.ts';
 import * as identityContract from '#services/identity/contract.ts';
 import { linkKinds } from '#services/identity/contract.ts';
 import { cookieName } from '#services/identity/sessions/cookie.ts';
@@ -80,6 +81,12 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     description:
       '`token` of `POST /auth/login`. It expires after `expires_in` seconds. Get the next one from `POST /auth/refresh`.',
   },
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A key of the user, from `POST /api-keys` or the profile page. It needs the scope that the call names; calls that name none take no key. Cookies of such a call are ignored.',
+  },
   service: {
     type: 'http',
     scheme: 'bearer',
@@ -114,6 +121,7 @@ const introduction = ({ publicUrl }: { publicUrl: string }) =>
 const tags = [
   ['auth', 'Authentication and sessions'],
   ['users', 'The account'],
+  ['api-keys', "Keys for the user's own programs"],
   ['credits', 'Credits, purchases, plans, refunds, and statements'],
   ['optimizations', 'Questions and the runs that answer them'],
   ['recipes', 'Questions to start from'],
@@ -135,7 +143,7 @@ function operation(name: string, path: string, endpoint: Endpoint): Json {
     tags: [tagOf(first)],
     summary: endpoint.summary,
     description: endpoint.description,
-    security: security[endpoint.access],
+    security: securityOf(endpoint),
     parameters: [
       ...pathFields(path, endpoint),
       ...queryFields(endpoint),
@@ -157,6 +165,11 @@ function tagOf(first: string): string {
 function operationId(name: string): string {
   const [first = '', ...rest] = name.split(/[^A-Za-z]+/).filter((word) => word !== '');
   return first.toLowerCase() + rest.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
+}
+
+/** An API key works where the endpoint names a scope. */
+function securityOf({ access, scope }: Endpoint): readonly Json[] {
+  return scope ? [...security[access], { apiKey: [scope] }] : security[access];
 }
 
 const security: Readonly<Record<Access, readonly Json[]>> = {
@@ -207,6 +220,7 @@ function pathFields(path: string, { path: schema }: Endpoint): Json[] {
 const pathWords: Readonly<Record<string, { description: string }>> = {
   '/auth/links/{kind}': { description: `The purpose of the link: ${linkKinds.join(', ')}` },
   '/auth/sessions/{id}': { description: "The session's id: `ses_` and 26 characters" },
+  '/api-keys/{id}': { description: "The key's id: `key_` and 26 characters" },
   '/avatars/{id}': { description: "The picture's id, as in `avatar_url`" },
   '/credits/checkout-sessions/{id}': { description: "The provider's id of the checkout" },
   '/credits/purchases/{id}': { description: "The purchase's id: `pur_` and 26 characters" },
@@ -392,6 +406,7 @@ const named: Readonly<Record<string, Schema>> = Object.fromEntries(
     runContract,
     summaryContract,
     identityContract,
+    apiKeyContract,
     liveContract,
   ].flatMap((contract) =>
     Object.entries<unknown>(contract).flatMap(([name, value]) =>

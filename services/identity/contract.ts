@@ -12,6 +12,12 @@ import {
   ResetLinkRequest,
   SignupRequest,
 } from '#services/identity/contract/forms.ts';
+import {
+  ApiKeyReply,
+  ApiKeyRequest,
+  ApiKeyRow,
+  apiKeyLimits,
+} from '#services/identity/contract/api-keys.ts';
 import { PreferencesChange } from '#services/identity/contract/preferences.ts';
 import {
   DoneReply,
@@ -149,6 +155,10 @@ const CurrentPassword = v.pipe(
 export const PasswordChangeRequest = v.strictObject({
   current_password: CurrentPassword,
   new_password: NewPassword,
+  revoke_api_keys: v.optional(
+    v.pipe(v.boolean("This field isn't valid."), v.description('Also revoke all API keys')),
+    false,
+  ),
 });
 
 /** `POST /auth/email/change`. */
@@ -406,6 +416,30 @@ export const identityEndpoints = {
   'DELETE /users/me/avatar': {
     summary: 'Remove the picture',
     description: 'Without a picture, nothing changes.',
+    access: 'person',
+    status: 200,
+    reply: DeletedReply,
+  },
+  'GET /api-keys': {
+    summary: 'List API keys',
+    description: "The user's live keys, newest first.",
+    access: 'person',
+    status: 200,
+    reply: v.array(ApiKeyRow),
+  },
+  'POST /api-keys': {
+    summary: 'Create an API key',
+    description: `Requires a sign-in within the last five minutes. The key is shown only in this response. A user can have ${apiKeyLimits.live} keys.`,
+    access: 'person',
+    body: ApiKeyRequest,
+    status: 201,
+    reply: ApiKeyReply,
+    refuses: [403, 409],
+  },
+  'DELETE /api-keys/{id}': {
+    summary: 'Revoke an API key',
+    description:
+      'It is refused from the next call on, and its streams close within a second. Runs it started continue.',
     access: 'person',
     status: 200,
     reply: DeletedReply,

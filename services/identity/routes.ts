@@ -6,6 +6,8 @@ import type { RateLimitName } from '#services/platform/limits.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { accountHandlers } from './accounts/routes.ts';
 import type { AccountDependencies } from './accounts/routes.ts';
+import { apiKeyHandlers } from './api-keys/routes.ts';
+import type { ApiKeyDependencies } from './api-keys/routes.ts';
 import { identityEndpoints } from './contract.ts';
 import { ownPath } from './contract/forms.ts';
 import type { DoneReply, SessionReply, SignupReply } from './contract/session.ts';
@@ -35,7 +37,8 @@ import type { Account, NewAccount } from './accounts/users.ts';
 export type IdentityDependencies = LinkDependencies &
   PasswordDependencies &
   AccountDependencies &
-  SessionRouteDependencies & {
+  SessionRouteDependencies &
+  ApiKeyDependencies & {
     sealer: Sealer;
     slowDown: SlowDown;
     requireEmailConfirmation: boolean;
@@ -53,6 +56,7 @@ export function identityRoutes(dependencies: IdentityDependencies & ServeDepende
       ...passwordHandlers(dependencies),
       ...sessionHandlers(dependencies),
       ...accountHandlers(dependencies),
+      ...apiKeyHandlers(dependencies),
     },
     dependencies,
     (problem, name) => (name === 'POST /auth/login' ? problem : namedRefusal(problem)),

@@ -126,6 +126,7 @@ export const liveEndpoints = {
     description:
       'Sends a snapshot first, then every change of the balance and of runs. With `Last-Event-ID`, it sends only what came after that event.',
     access: 'person',
+    scope: 'read',
     query: StreamQuery,
     status: 200,
     files: ['text/event-stream'],

@@ -4,6 +4,7 @@ import type { Ledger, Price } from '#services/credits/ledger/ledger.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CommandBus, CommandOutcome, Patience } from '#services/platform/command.ts';
+import type { Caller } from '#services/platform/http/auth.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { platformCostSince } from './check/platform-calls.ts';
@@ -36,6 +37,9 @@ export type StartDependencies = CommandDependencies & {
   /** What models may cost a day, over all people; null is no limit. */
   dailyCostLimitUsd: number | null;
 };
+
+/** Whose credits a run uses, and the API key that asks, if one does. */
+export type Payer = Pick<Caller, 'userId' | 'apiKey'>;
 
 /** The system as the actor of jobs. */
 export const actor = 'system:worker';
@@ -71,7 +75,7 @@ export async function executeOn(
  */
 export async function processRun(
   dependencies: StartDependencies & { registry: Pick<ModelRegistry, 'provider'> },
-  userId: string,
+  { userId, apiKey }: Payer,
   runId: string,
   state: RunState,
 ): Promise<void> {
@@ -89,7 +93,7 @@ export async function processRun(
       `This strategy now costs ${price} credits. It cost ${state.price} when you created the run.`,
       { members: { price } },
     );
-  const asked = await priceOfRun(dependencies, userId, state.price);
+  const asked = await priceOfRun(dependencies, { userId, apiKey }, state.price);
   if (asked instanceof Problem) throw asked;
   await refuseLongWait(dependencies.pool, state.schedule);
   if (state.price > 0) await dependencies.ledger.reserve({ ...asked, runId, actor: userId });
@@ -120,19 +124,19 @@ export async function startRun(
 /** The Problem with which the user's credits would refuse a run of this price; null for none. */
 export async function creditRefusal(
   dependencies: StartDependencies,
-  userId: string,
+  payer: Payer,
   credits: number,
 ): Promise<Problem | null> {
-  return dependencies.ledger.refusal(await priceFor(dependencies, userId, credits));
+  return dependencies.ledger.refusal(await priceFor(dependencies, payer, credits));
 }
 
 /** The Problem that would refuse a run of this price now; null when it could start. */
 export async function startRefusal(
   dependencies: StartDependencies,
-  userId: string,
+  payer: Payer,
   credits: number,
 ): Promise<Problem | null> {
-  const asked = await priceOfRun(dependencies, userId, credits);
+  const asked = await priceOfRun(dependencies, payer, credits);
   if (asked instanceof Problem) return asked;
   return credits === 0 ? null : dependencies.ledger.refusal(asked);
 }
@@ -143,7 +147,7 @@ export async function startRefusal(
  */
 async function priceOfRun(
   dependencies: StartDependencies,
-  userId: string,
+  payer: Payer,
   credits: number,
 ): Promise<Price | Problem> {
   if (await isDailyLimitReached(dependencies))
@@ -152,16 +156,17 @@ async function priceOfRun(
       "We've reached today's limit for new runs. You weren't charged. Please try again tomorrow (UTC).",
       { retryAfterSeconds: Math.ceil((dayMs - (dependencies.clock() % dayMs)) / 1000) },
     );
-  return priceFor(dependencies, userId, credits);
+  return priceFor(dependencies, payer, credits);
 }
 
 async function priceFor(
   { clock, monthlyLimitOf }: StartDependencies,
-  userId: string,
+  { userId, apiKey }: Payer,
   credits: number,
 ): Promise<Price> {
   const month = new Date(clock()).toISOString().slice(0, 7);
-  return { userId, credits, month, limit: await monthlyLimitOf(userId) };
+  const key = apiKey ? { apiKey: { id: apiKey.id, cap: apiKey.monthlyCap } } : {};
+  return { userId, credits, month, limit: await monthlyLimitOf(userId), ...key };
 }
 
 /** Whether today's models (UTC), of all runs and checks, have cost the limit. */

@@ -79,12 +79,12 @@ export function optimizationRoutes(
       'POST /optimizations/estimate': async ({ body }) => ({
         estimate: await estimate(dependencies, body),
       }),
-      'POST /optimizations/check': async ({ userId, body }) => {
+      'POST /optimizations/check': async ({ userId, apiKey, body }) => {
         const allowSimulated = body.allow_simulated ?? false;
         const cheapest = await cheapestPrice(dependencies, { ...writtenOf(body), allowSimulated });
         // Without a strategy that could answer, a check is of no use.
         if (cheapest === null) return skippedCheck;
-        const refusal = await creditRefusal(dependencies, userId, cheapest);
+        const refusal = await creditRefusal(dependencies, { userId, apiKey }, cheapest);
         if (refusal) throw refusal;
         return checkQuestion(userId, body, async () => {
           await rateLimits.take('checks', userId, { userId });
@@ -183,7 +183,7 @@ export function optimizationRoutes(
         await tick(pool, { runId, step, userId, done: body.done, now: clock() });
         return { index: step, done: body.done };
       },
-      'POST /optimizations/{id}/process': async ({ userId, path }) => {
+      'POST /optimizations/{id}/process': async ({ userId, apiKey, path }) => {
         const state = await ownRun(dependencies, userId, path.id);
         const runId = path.id;
         return {
@@ -193,12 +193,12 @@ export function optimizationRoutes(
             // A repeat for a run that has begun starts nothing and does not count as a run.
             if (state.stage === 'draft') await rateLimits.take('runs', userId, { userId });
             else await takeTurn(userId);
-            await processRun(dependencies, userId, runId, state);
+            await processRun(dependencies, { userId, apiKey }, runId, state);
             return detail(dependencies, runId);
           },
         };
       },
-      'POST /optimizations/{id}/refine': async ({ userId, path, body, context }) => {
+      'POST /optimizations/{id}/refine': async ({ userId, apiKey, path, body, context }) => {
         const state = await ownRun(dependencies, userId, path.id);
         const nextId = await nextRefinementId(pool, path.id, state);
         return {
@@ -211,7 +211,8 @@ export function optimizationRoutes(
               context.req.header('idempotency-key') === undefined
                 ? { commandId: randomUUID(), fingerprint: id }
                 : attempt;
-            await refineRun(dependencies, { userId, runId: path.id, id, ...command }, body);
+            const asked = { userId, apiKey, runId: path.id, id, ...command };
+            await refineRun(dependencies, asked, body);
             return detail(dependencies, id);
           },
         };

@@ -115,6 +115,13 @@ export type ReadyReply = v.InferOutput<typeof ReadyReply>;
  */
 export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'service';
 
+/**
+ * What an API key may do. A call without a scope takes no key: keys, profile, password, sessions,
+ * purchases, refunds, plans, share links, export and deletion are for the user in person.
+ */
+export const keyScopes = ['run', 'read', 'credits:read'] as const;
+export type KeyScope = (typeof keyScopes)[number];
+
 type Schema = v.GenericSchema;
 
 /**
@@ -128,6 +135,8 @@ export type Endpoint = {
   /** What the line leaves out, as Markdown. */
   description: string;
   access: Access;
+  /** The scope with which an API key may make the call for its user; without it none may. */
+  scope?: KeyScope;
   /** The fields of the path, each a text; only named when they have a format. */
   path?: Schema;
   /** An endpoint without it refuses every query. */

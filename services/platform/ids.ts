@@ -11,6 +11,7 @@ export type IdPrefix =
   | 'pur'
   | 'rec'
   | 'ses'
+  | 'key'
   | 'lnk'
   | 'mai'
   | 'msg'

@@ -74,6 +74,13 @@ export const rateLimits = {
     store: 'postgres',
     isAudited: false,
   },
+  /** API keys that one user creates; at most 20 are live, and a row stays for each. */
+  'api-keys': {
+    production: [20, 3_600],
+    local: [200, 3_600],
+    store: 'postgres',
+    isAudited: true,
+  },
   /** Recipes that one user writes, changes or deletes. */
   recipes: { production: [120, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   /** Changes of one user's onboarding; the page saves while it is filled in. */

@@ -84,7 +84,7 @@ export async function benchCalls(options: {
     const bare = new Hono().get('/api/*', async (call) => call.json(await query()));
     const authenticated = createRouter()
       .use(async (call, next) => {
-        await callerOf(authenticate, call.req.header('authorization'));
+        await callerOf(authenticate, call.req.header('authorization'), undefined);
         await next();
       })
       .get('/api/*', async (call) => call.json(await query()));

@@ -84,7 +84,7 @@ export function roundTrip<Value>(value: Value): Value {
  */
 export type Step =
   | { do: 'grant'; lot: number; credits: number }
-  | { do: 'reserve'; run: number; credits: number }
+  | { do: 'reserve'; run: number; credits: number; key?: number | undefined }
   | { do: 'release'; run: number; open?: boolean }
   | { do: 'capture'; run: number; open?: boolean; refundShare: number }
   /** A bank takes back this share of a lot, or gives back down to it; `ref` says which dispute. */
@@ -112,6 +112,8 @@ export type Step =
   | { do: 'wait'; days: number }
   | { do: 'restart' };
 
+/** Some ledgers reach it within a month. */
+export const keyCap = 40;
 const lotCount = 12;
 const runCount = 20;
 
@@ -135,6 +137,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('reserve' as const),
       run: anyRun,
       credits: fc.integer({ min: 1, max: 25 }),
+      key: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
     }),
   },
   {
@@ -295,6 +298,7 @@ function commandOf(step: Step, at: Circumstances): Sent | null {
           credits: step.credits,
           month: at.now.slice(0, 7),
           limit: at.limit,
+          ...(step.key === undefined ? {} : { apiKey: { id: `key_${step.key}`, cap: keyCap } }),
         },
       };
     case 'release':

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AccountBalance, CreditEvent, LotShare } from '#services/credits/account/events.ts';
+import type {
+  AccountBalance,
+  CreditEvent,
+  KeyMonth,
+  LotShare,
+} from '#services/credits/account/events.ts';
 import type { Clawback, Lot } from '#services/credits/account/lots.ts';
 import type {
   AccountState,
@@ -59,8 +64,12 @@ export function createBooks() {
   const refunds = new Map<string, BookedRefund>();
   /** Of each settled run, what it can still return. */
   const settled = new Map<string, readonly LotShare[]>();
+  /** Of each captured run, the API key that started it. */
+  const keyOfRun = new Map<string, KeyMonth | undefined>();
   /** Runs that bonus credits paid for, by month. */
   const bonusRuns = new Map<string, number>();
+  /** What runs of API keys use, by month and key. */
+  const keySpending = new Map<string, Record<string, number>>();
   const frozenBy = new Set<string>();
   let freezes = 0;
   let closed = false;
@@ -100,6 +109,7 @@ export function createBooks() {
         const hold = endHold(event.data);
         requireThat(isSame(byLot, hold.allocations), 'A capture is of other lots', { byLot, hold });
         settled.set(runId, byLot.toReversed());
+        keyOfRun.set(runId, hold.apiKey);
         return move(byLot, 'held', 'consumed');
       }
       case 'CreditsReleased': {
@@ -109,6 +119,12 @@ export function createBooks() {
         requireThat(isSame(byLot, drawn), 'A release is of other lots', { byLot, hold });
         settled.set(runId, []);
         if (hold.bonusMonth !== null) countBonus(hold.bonusMonth, -1);
+        requireThat(
+          isDeepStrictEqual(event.data.apiKey, hold.apiKey),
+          'A release is of another key',
+          event,
+        );
+        countKey(event.data.apiKey, -hold.credits);
         return move(byLot, 'held', 'available');
       }
       case 'CreditsReturned': {
@@ -119,6 +135,12 @@ export function createBooks() {
         // What was drawn last comes back first.
         requireThat(isSame(byLot, first(back, credits)), 'A return is into other lots', event);
         settled.set(runId, []);
+        requireThat(
+          isDeepStrictEqual(event.data.apiKey, keyOfRun.get(runId)),
+          'A return is of another key',
+          event,
+        );
+        countKey(event.data.apiKey, -credits);
         return move(byLot, 'consumed', 'available');
       }
       case 'CreditsConsumed': {
@@ -247,7 +269,7 @@ export function createBooks() {
   // ── spending ──────────────────────────────────────────────────────────────────────────────────
 
   function reserved(data: Data<'CreditsReserved'>): void {
-    const { runId, credits, allocations, bonusMonth } = data;
+    const { runId, credits, allocations, bonusMonth, apiKey } = data;
     requireThat(!holds.has(runId) && !settled.has(runId), 'L4: a run is held twice', runId);
     // A run may leave bonus credits out, as a whole.
     const withBonus = allocations.some(({ lotId }) => lotOf(lotId).source === 'bonus');
@@ -255,7 +277,9 @@ export function createBooks() {
     requireThat(bonusMonth === null || bonusMonth >= latestMonth(), 'A month comes back', data);
     requireSpending(allocations, credits, withBonus);
     move(allocations, 'available', 'held');
-    holds.set(runId, { credits, allocations, bonusMonth });
+    requireThat(!apiKey || apiKey.month >= latestKeyMonth(), 'A month of a key comes back', data);
+    holds.set(runId, { credits, allocations, bonusMonth, ...(apiKey ? { apiKey } : {}) });
+    countKey(apiKey, credits);
     if (bonusMonth !== null) countBonus(bonusMonth, 1);
   }
 
@@ -285,6 +309,15 @@ export function createBooks() {
   function countBonus(month: string, by: number): void {
     bonusRuns.set(month, (bonusRuns.get(month) ?? 0) + by);
   }
+
+  function countKey(key: KeyMonth | undefined, credits: number): void {
+    if (!key) return;
+    const month = keySpending.get(key.month) ?? {};
+    month[key.id] = (month[key.id] ?? 0) + credits;
+    keySpending.set(key.month, month);
+  }
+
+  const latestKeyMonth = () => [...keySpending.keys()].toSorted(compare).at(-1) ?? '';
 
   const latestMonth = () => [...bonusRuns.keys()].toSorted(compare).at(-1) ?? '';
 
@@ -603,6 +636,10 @@ export function createBooks() {
         settlements,
         refunds: [...refunds.values()],
         month: bonusRuns.get(state.month.month) ?? 0,
+        keySpending: {
+          month: latestKeyMonth(),
+          credits: keySpending.get(latestKeyMonth()) ?? {},
+        },
         frozenBy: [...frozenBy],
         closed,
       };
@@ -617,6 +654,7 @@ export function createBooks() {
         settlements: [...state.settlements],
         refunds: Object.entries(state.refunds).map(([refundId, one]) => ({ refundId, ...one })),
         month: state.month.count,
+        keySpending: state.keySpending,
         frozenBy: [...state.frozenBy],
         closed: state.closed,
       };

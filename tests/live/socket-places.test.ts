@@ -57,6 +57,7 @@ async function serve({ expiresAt, ...changes }: Changes = {}): Promise<Served> {
       userId,
       sessionId: 'ses_none',
       expiresAt: expiresAt?.() ?? new Date(Date.now() + 3_600_000),
+      apiKey: null,
     }),
     origins: { own: new Set(), foreign: new Set() },
     readRun: async () => null,
@@ -283,7 +284,12 @@ test('a client that has not authenticated takes no place, and such clients are l
     authenticate: async (token) =>
       token === 'nobody'
         ? null
-        : { userId: token, sessionId: 'ses_none', expiresAt: new Date(Date.now() + 3_600_000) },
+        : {
+            userId: token,
+            sessionId: 'ses_none',
+            expiresAt: new Date(Date.now() + 3_600_000),
+            apiKey: null,
+          },
   });
   const userId = newId('usr');
   expect(await refusalOf(served, 'nobody')).toEqual({
@@ -334,7 +340,8 @@ test.each([
       rateLimits: createRateLimits({ ...app.core, ...env, overrides, log }),
       authenticate: async (userId) => {
         authenticated += 1;
-        return { userId, sessionId: 'ses_none', expiresAt: new Date(Date.now() + 3_600_000) };
+        const expiresAt = new Date(Date.now() + 3_600_000);
+        return { userId, sessionId: 'ses_none', expiresAt, apiKey: null };
       },
     });
     const userId = newId('usr');

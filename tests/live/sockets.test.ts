@@ -76,7 +76,12 @@ async function serve(
     '/',
     streamRoutes({
       ...dependencies,
-      authenticate: async (userId) => ({ userId, sessionId: 'ses_none', expiresAt: expiresAt() }),
+      authenticate: async (userId) => ({
+        userId,
+        sessionId: 'ses_none',
+        expiresAt: expiresAt(),
+        apiKey: null,
+      }),
       authenticateService: async () => 'svc_none',
     }),
   );

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
-import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
-import type { Caller } from './calls.ts';
+import { keyScopes } from '#services/platform/contract.ts';
+import type { KeyScope } from '#services/platform/contract.ts';
+import { credentials, entries, keyOf, methodOf, newCaller, pretendWorker, send } from './calls.ts';
+import type { Caller, RouteEntry, Sample } from './calls.ts';
 
 /**
  * Every route of the application, called by a visitor, a user whose session has ended, a user whose account
@@ -108,6 +110,93 @@ function forgeriesOf({ token, sessionId, email }: Caller): Record<string, string
     { authorization: `Basic ${Buffer.from(`${email}:x`).toString('base64')}` },
     ...inCookie.map((cookie) => ({ cookie, ...fromOwnPage })),
   ];
+}
+
+/** What a key of each scope may call; every other route takes no key. */
+const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
+  read: [
+    'GET /api/optimizations',
+    'GET /api/optimizations/:id',
+    'GET /api/optimizations/:id/claims',
+    'GET /api/optimizations/brief',
+    'GET /api/optimizations/competitive',
+    'GET /api/optimizations/usage',
+    'GET /api/recipes',
+    'GET /api/recipes/:id',
+    'GET /api/recipes/me',
+    'GET /api/stream',
+  ],
+  run: [
+    'POST /api/optimizations',
+    'POST /api/optimizations/:id/cancel',
+    'POST /api/optimizations/:id/process',
+    'POST /api/optimizations/:id/refine',
+    'POST /api/optimizations/check',
+    'POST /api/optimizations/estimate',
+    'POST /api/optimizations/files',
+  ],
+  'credits:read': [
+    'GET /api/credits/analytics',
+    'GET /api/credits/balance',
+    'GET /api/credits/history',
+  ],
+};
+
+/** A link works in one browser, and a call with a key brings no cookie of a browser. */
+const ofBrowsers = new Set([
+  'POST /api/auth/exchange',
+  'POST /api/auth/links/:kind',
+  'POST /api/auth/password/reset',
+]);
+const withKeys = known.filter(([route]) => !ofBrowsers.has(route));
+
+test.each(withKeys)('%s takes an API key only with its scope', async (route, entry) => {
+  const owner = await newCaller(app);
+  const sample = await entry.sample(app, owner);
+  const ask = async (bearer: string, of: Sample = sample) =>
+    send(app, methodOf(route), of, {
+      ...fromOwnPage,
+      ...(await credentials(app, 'cookie', owner)),
+      authorization: `Bearer ${bearer}`,
+    });
+  const answers: Record<string, string> = {};
+  for (const scope of keyScopes) {
+    const { key } = await keyOf(app, owner, scope);
+    // A call that is allowed changes what the sample names.
+    const response = await ask(key, await entry.sample(app, owner));
+    const { status } = response;
+    answers[scope] = String(status);
+    if (status === 403) {
+      const { code } = (await response.json()) as { code: string };
+      answers[scope] = code;
+    }
+  }
+  const allowed = keyScopes.filter((scope) => routesOfKeys[scope].includes(route));
+  expect(answers).toEqual(
+    Object.fromEntries(keyScopes.map((scope) => [scope, keyAnswer(entry, scope, allowed)])),
+  );
+  if (entry.access !== 'person') return;
+  const { id, key } = await keyOf(app, owner, ...keyScopes);
+  await app.database.ownerPool.query('update api_key set revoked_at = now() where id = $1', [id]);
+  const { key: ofErasing } = await keyOf(app, { userId: owner.userId }, ...keyScopes);
+  await app.database.ownerPool.query('update users set erasing_at = now() where id = $1', [
+    owner.userId,
+  ]);
+  const ended = [key, ofErasing, `${key.slice(0, -1)}x`, 'sk_', 'sk_x'];
+  for (const bearer of ended) expect((await ask(bearer)).status).toBe(401);
+});
+
+/** Cookies of a call with a key are ignored. */
+function keyAnswer(
+  { access, status, withoutSession }: RouteEntry,
+  scope: KeyScope,
+  allowed: readonly KeyScope[],
+): string {
+  if (access === 'cookie') return String(withoutSession ?? 401);
+  if (access === 'service') return 'service-token-required';
+  if (access !== 'person' && access !== 'visitor') return String(status);
+  if (allowed.includes(scope)) return String(status);
+  return allowed.length > 0 ? 'scope-missing' : 'not-with-api-key';
 }
 
 const openToAll = known.filter(([, { access }]) => access === 'everyone' || access === 'local');

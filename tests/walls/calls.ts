@@ -15,6 +15,8 @@ import {
   ReauthenticateRequest,
   ResendRequest,
 } from '#services/identity/contract.ts';
+import { createApiKey } from '#services/identity/api-keys/api-keys.ts';
+import { ApiKeyRequest } from '#services/identity/contract/api-keys.ts';
 import {
   LoginRequest,
   policyVersion,
@@ -29,6 +31,7 @@ import {
 import { EstimateRequest } from '#services/optimizations/contract/panel.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
+import type { KeyScope } from '#services/platform/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
   CheckoutRequest,
@@ -218,6 +221,22 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     status: 200,
     withoutSession: 200,
     sample: at('/auth/logout'),
+  },
+  'GET /api/api-keys': { access: 'person', status: 200, sample: at('/api-keys') },
+  'POST /api/api-keys': {
+    access: 'person',
+    status: 201,
+    schema: ApiKeyRequest,
+    sample: () => ({
+      path: '/api-keys',
+      body: { name: 'A program', scopes: ['run', 'read'], monthly_cap: 100 },
+    }),
+  },
+  'DELETE /api/api-keys/:id': {
+    access: 'person',
+    status: 200,
+    isOwned: true,
+    sample: async (app, owner) => ({ path: `/api-keys/${(await keyOf(app, owner, 'read')).id}` }),
   },
   'GET /api/auth/sessions': { access: 'person', status: 200, sample: at('/auth/sessions') },
   'DELETE /api/auth/sessions/:id': {
@@ -775,6 +794,16 @@ export async function newCaller(app: TestApp): Promise<Caller> {
   const [, payload = ''] = data.token.split('.');
   const { sid } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sid: string };
   return { userId: data.user.id, email, token: data.token, sessionId: sid, browser };
+}
+
+/** An API key of a caller, with a cap that no sample reaches. */
+export async function keyOf(
+  app: TestApp,
+  { userId }: Pick<Caller, 'userId'>,
+  ...scopes: readonly KeyScope[]
+): Promise<{ id: string; key: string }> {
+  const made = { name: 'A program', scopes, monthlyCap: 1_000 };
+  return createApiKey(app.database.ownerPool, userId, made, new Date());
 }
 
 /** The headers that authenticate a caller at a route of this kind. */

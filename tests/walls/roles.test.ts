@@ -48,6 +48,7 @@ const rights: Readonly<Record<string, string>> = {
   // Announced and withdrawn by the owner.
   policy_change: 'select, update (mailed_to), update (mailed_at)',
   // Rows that are created and deleted.
+  api_key: changes,
   auth_link: changes,
   avatar: changes,
   bank_refund: changes,

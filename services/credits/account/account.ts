@@ -16,6 +16,7 @@ import type {
   ClosingReason,
   CreditEvent,
   CreditFact,
+  KeyMonth,
   LotShare,
   LotSource,
   RevocationCause,
@@ -51,6 +52,8 @@ export type CreditCommand =
       month: string;
       /** Runs a month that bonus credits may pay for; −1 is unlimited. */
       limit: number;
+      /** The API key that starts the run, and the credits that its runs may use per UTC month. */
+      apiKey?: { id: string; cap: number };
     }
   | { type: 'Settle'; runId: string; settlement: Charge }
   | {
@@ -111,7 +114,7 @@ const maxClawbacks = 20;
 
 /**
  * Throws a `Problem` when the command is refused: 402 `insufficient-credits` or `debt`, 403
- * `monthly-limit` or `spending-frozen`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
+ * `monthly-limit`, `monthly-cap-reached` or `spending-frozen`, 404 `unknown-lot` or `unknown-refund`, 409 `account-closed`, `refund-not-possible`,
  * `refund-changed` and for what contradicts the account, 400 `invalid-amount`.
  * Returns no events when the same was done before.
  */
@@ -234,6 +237,7 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   if (state.holds[runId]) return [];
   requireOpenAccount(state);
   requireSpendable(credits, state.balance);
+  const apiKey = command.apiKey && withinCap(command.month, credits, command.apiKey, state);
   // A process whose clock is behind must not reopen last month's count.
   const month = later(command.month, state.month.month);
   const used = month === state.month.month ? state.month.count : 0;
@@ -247,9 +251,28 @@ function reserve(command: Command<'Reserve'>, state: AccountState): CreditFact[]
   return [
     {
       type: 'CreditsReserved',
-      data: { runId, credits, allocations, bonusMonth: paidByBonus ? month : null },
+      data: {
+        runId,
+        credits,
+        allocations,
+        bonusMonth: paidByBonus ? month : null,
+        ...(apiKey ? { apiKey } : {}),
+      },
     },
   ];
+}
+
+/** The month that a hold of an API key counts in. @throws Problem 403 `monthly-cap-reached` */
+function withinCap(
+  currentMonth: string,
+  credits: number,
+  { id, cap }: NonNullable<Command<'Reserve'>['apiKey']>,
+  { keySpending }: AccountState,
+): KeyMonth {
+  const month = later(currentMonth, keySpending.month);
+  const used = month === keySpending.month ? (keySpending.credits[id] ?? 0) : 0;
+  if (used + credits > cap) throw monthlyCap({ cap, used, credits, month });
+  return { id, month };
 }
 
 /** A closed account is frozen, too, so that the operator is notified. */
@@ -292,10 +315,16 @@ function withWhatIsDue(state: AccountState, facts: readonly CreditFact[]): Credi
 }
 
 function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): CreditFact[] {
+  const key = hold.apiKey ? { apiKey: hold.apiKey } : {};
   // The credits that were drawn last return first, each to its lot.
   const backwards = hold.allocations.toReversed();
   if (settlement.kind === 'release')
-    return [{ type: 'CreditsReleased', data: { runId, credits: hold.credits, byLot: backwards } }];
+    return [
+      {
+        type: 'CreditsReleased',
+        data: { runId, credits: hold.credits, byLot: backwards, ...key },
+      },
+    ];
   const { capture, refund } = settlement;
   requireAmount(capture);
   if (refund !== 0) requireAmount(refund);
@@ -311,7 +340,7 @@ function settlementOf({ runId, settlement }: Command<'Settle'>, hold: Hold): Cre
     captured,
     {
       type: 'CreditsReturned',
-      data: { runId, credits: refund, byLot: takeFrom(backwards, refund), cause: runId },
+      data: { runId, credits: refund, byLot: takeFrom(backwards, refund), cause: runId, ...key },
     },
   ];
 }
@@ -469,6 +498,27 @@ function monthlyLimit(limit: number, used: number, month: string): Problem {
   );
 }
 
+function monthlyCap({
+  cap,
+  used,
+  credits,
+  month,
+}: Record<'cap' | 'used' | 'credits', number> & { month: string }): Problem {
+  const remaining = Math.max(0, cap - used);
+  return new Problem(
+    'monthly-cap-reached',
+    `That would exceed this API key's cap of ${cap} credits a month (UTC). It has ${remaining} left.`,
+    {
+      members: {
+        monthly_cap: cap,
+        remaining_credits: remaining,
+        required_credits: credits,
+        month,
+      },
+    },
+  );
+}
+
 function requireAmount(credits: number): void {
   if (!isAmount(credits, 1))
     throw new Problem('invalid-amount', 'An amount must be a whole number of at least 1.');
@@ -485,7 +535,7 @@ function later(left: string, right: string): string {
 /** `version` changes whenever the shape of the state does; snapshots of another version are ignored. */
 export const creditAccount: Decider<AccountState, CreditCommand, CreditEvent> = {
   name: 'credits',
-  version: 4,
+  version: 5,
   initialState,
   decide,
   evolve,

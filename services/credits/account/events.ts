@@ -18,6 +18,9 @@ export type LotSource = 'purchase' | 'bonus' | 'other';
 
 export type LotShare = { lotId: string; credits: number };
 
+/** An API key, `key_…`, and a UTC month, `2026-11`. */
+export type KeyMonth = { id: string; month: string };
+
 export type ClosingReason = 'erasure';
 
 export type RevocationCause = 'dispute' | 'cash_refund' | 'correction';
@@ -79,14 +82,25 @@ export type CreditEvent =
         allocations: readonly LotShare[];
         /** The UTC month (`2026-11`) whose bonus-paid count this run raised, or null. */
         bonusMonth: string | null;
+        /** Present if an API key started the run: the UTC month whose cap it counts against. */
+        apiKey?: KeyMonth;
       }
     >
   | Event<'CreditsCaptured', { runId: string; credits: number; byLot: readonly LotShare[] }>
   | Event<
       'CreditsReturned',
-      { runId: string; credits: number; byLot: readonly LotShare[]; cause: string }
+      {
+        runId: string;
+        credits: number;
+        byLot: readonly LotShare[];
+        cause: string;
+        apiKey?: KeyMonth;
+      }
     >
-  | Event<'CreditsReleased', { runId: string; credits: number; byLot: readonly LotShare[] }>
+  | Event<
+      'CreditsReleased',
+      { runId: string; credits: number; byLot: readonly LotShare[]; apiKey?: KeyMonth }
+    >
   /** Sets a clawback's amount; moves nothing. The events that take or give back credits follow. */
   | Event<
       'ClawbackSet',

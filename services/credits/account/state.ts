@@ -1,13 +1,14 @@
 import { changeLot, freshLot, moveShares, taking, withClawback } from './lots.ts';
 import type { Lot } from './lots.ts';
 import { addChange, noCredits } from './movements.ts';
-import type { AccountBalance, CreditFact, LotShare } from './events.ts';
+import type { AccountBalance, CreditFact, KeyMonth, LotShare } from './events.ts';
 
 export type Hold = {
   credits: number;
   /** In draw order. */
   allocations: readonly LotShare[];
   bonusMonth: string | null;
+  apiKey?: KeyMonth;
 };
 
 /** Oldest first in the account; `credits` is the unpaid rest. */
@@ -54,6 +55,8 @@ export type AccountState = {
   refunds: Readonly<Record<string, CashRefund>>;
   /** Runs of the latest month that bonus credits paid for, wholly or partly. */
   month: { month: string; count: number };
+  /** By API key, what runs of the latest month that a key started in hold or have used. */
+  keySpending: { month: string; credits: Readonly<Record<string, number>> };
   /** Disputes that have frozen spending, lifted or not: each does so once. */
   frozenBy: readonly string[];
   /** For good: the user has been erased, or is about to be. */
@@ -68,6 +71,7 @@ export const initialState = (): AccountState => ({
   settlements: [],
   refunds: {},
   month: { month: '', count: 0 },
+  keySpending: { month: '', credits: {} },
   frozenBy: [],
   closed: false,
   balance: noCredits,
@@ -80,12 +84,14 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
     case 'CreditsGranted':
       return { ...moved, lots: [...state.lots, freshLot(event.data)] };
     case 'CreditsReserved': {
-      const { runId, credits, allocations, bonusMonth } = event.data;
+      const { runId, credits, allocations, bonusMonth, apiKey } = event.data;
+      const hold = { credits, allocations, bonusMonth, ...(apiKey ? { apiKey } : {}) };
       return {
         ...moved,
         lots: moveShares(state.lots, allocations, { available: -1, held: 1 }),
-        holds: { ...state.holds, [runId]: { credits, allocations, bonusMonth } },
+        holds: { ...state.holds, [runId]: hold },
         month: bonusMonth === null ? state.month : countedIn(state.month, bonusMonth),
+        keySpending: apiKey ? spentBy(state.keySpending, apiKey, credits) : state.keySpending,
       };
     }
     case 'CreditsCaptured':
@@ -98,6 +104,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
       return {
         ...moved,
         lots: moveShares(state.lots, event.data.byLot, { consumed: -1, available: 1 }),
+        keySpending: givenBackTo(state.keySpending, event.data),
       };
     case 'CreditsReleased': {
       const counted = state.holds[event.data.runId]?.bonusMonth === state.month.month;
@@ -106,6 +113,7 @@ export function evolve(state: AccountState, event: CreditFact): AccountState {
         lots: moveShares(state.lots, event.data.byLot, { held: -1, available: 1 }),
         holds: withoutKey(state.holds, event.data.runId),
         month: counted ? { ...state.month, count: state.month.count - 1 } : state.month,
+        keySpending: givenBackTo(state.keySpending, event.data),
       };
     }
     case 'ClawbackSet': {
@@ -296,6 +304,25 @@ function countedIn(
   return month > current.month
     ? { month, count: 1 }
     : { month: current.month, count: current.count + 1 };
+}
+
+type KeySpending = AccountState['keySpending'];
+
+/** A later month begins with nothing used. */
+function spentBy({ month, credits }: KeySpending, key: KeyMonth, spent: number): KeySpending {
+  const known = key.month > month ? {} : credits;
+  return {
+    month: key.month > month ? key.month : month,
+    credits: { ...known, [key.id]: (known[key.id] ?? 0) + spent },
+  };
+}
+
+function givenBackTo(
+  spending: KeySpending,
+  { apiKey, credits }: { apiKey?: KeyMonth; credits: number },
+): KeySpending {
+  if (apiKey?.month !== spending.month) return spending;
+  return spentBy(spending, apiKey, -credits);
 }
 
 function withoutKey<Value>(

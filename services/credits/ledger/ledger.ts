@@ -45,13 +45,15 @@ export type Ledger = {
   /**
    * Holds the price of a run.
    * @throws Problem 402 `insufficient-credits`, 402 `debt`, 403 `monthly-limit`,
-   * 403 `spending-frozen`, 409 `account-closed`
+   * 403 `monthly-cap-reached`, 403 `spending-frozen`, 409 `account-closed`
    */
   reserve(hold: Price & { runId: string; actor: string }): Promise<void>;
   /** What `reserve` would be refused with now, decided by the same function; null for nothing. */
   refusal(price: Price): Promise<Problem | null>;
   /** Credits that are available now, and how many of them are bonus, which the monthly limit bounds. */
   available(userId: string): Promise<{ credits: number; bonus: number }>;
+  /** By API key, the credits that its runs of the current UTC month hold or have used. */
+  usedByApiKeys(userId: string): Promise<Readonly<Record<string, number>>>;
   /** Ends a hold. A repeat gets the first figures; without a hold nothing is written, and all are 0. */
   settle(settled: {
     userId: string;
@@ -168,6 +170,8 @@ export type Price = {
   month: string;
   /** Runs a month that bonus credits may pay for; −1 is unlimited. */
   limit: number;
+  /** The API key that starts the run, and the credits that its runs may use per UTC month. */
+  apiKey?: { id: string; cap: number };
 };
 
 export type Consumption = {
@@ -281,6 +285,10 @@ export function createLedger({ bus, pool, sealer, readStream, clock }: LedgerDep
         credits: balance.available,
         bonus: bonus.reduce((sum, { available }) => sum + available, 0),
       };
+    },
+    async usedByApiKeys(userId) {
+      const { keySpending } = await readAccount(userId);
+      return keySpending.month < now().slice(0, 7) ? {} : keySpending.credits;
     },
     async settle({ userId, actor, ...settled }) {
       const { runId } = settled;

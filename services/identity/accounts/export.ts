@@ -77,6 +77,21 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     without: { user_id: whose },
     order: 'created_at, id',
   },
+  api_key: {
+    as: 'api_keys',
+    columns: [
+      'id',
+      'name',
+      'prefix',
+      'scopes',
+      'monthly_cap',
+      'created_at',
+      'last_used_at',
+      'revoked_at',
+    ],
+    without: { user_id: whose, key_hash: secret },
+    order: 'created_at, id',
+  },
   auth_link: {
     as: 'links',
     columns: [

@@ -15,6 +15,7 @@ import type { EmailHead } from '#services/identity/links/emails.ts';
 import { linkSeconds, voidLinks } from '#services/identity/links/links.ts';
 import type { TokenKind } from '#services/identity/links/links.ts';
 import { purgePerson } from './purge.ts';
+import { revokeApiKeysOf } from '#services/identity/api-keys/api-keys.ts';
 import { endSessionsOf } from '#services/identity/sessions/sessions.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
@@ -113,6 +114,7 @@ async function isToBeErased(pool: pg.Pool, userId: string): Promise<boolean> {
 async function endSessions({ pool, clock }: ErasureDependencies, userId: string): Promise<'done'> {
   const now = new Date(clock());
   await endSessionsOf(pool, userId, 'account-erased', now);
+  await revokeApiKeysOf(pool, userId, now);
   await voidLinks(pool, userId, now, everyKind);
   return 'done';
 }

@@ -8,6 +8,7 @@ import type { EmailHead } from './emails.ts';
 import { isSameBrowser, issueLink, voidLaterUndos, voidLinks } from './links.ts';
 import type { Link } from './links.ts';
 import { identityProblem } from '#services/identity/problems.ts';
+import { revokeApiKeysOf } from '#services/identity/api-keys/api-keys.ts';
 import { endSessionsOf } from '#services/identity/sessions/sessions.ts';
 import type { Tokens } from '#services/identity/sessions/tokens.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
@@ -152,7 +153,7 @@ async function proveAddress(dependencies: FollowDependencies, use: Use): Promise
 /** Replaces the name, which a stranger may have chosen. */
 const namelessName = 'User';
 
-/** Removes password, sessions and open links: nothing set up before can sign in. */
+/** Removes password, sessions, API keys and open links: nothing set up before can sign in. */
 async function removeEntrances(
   dependencies: FollowDependencies,
   use: Use,
@@ -165,6 +166,7 @@ async function removeEntrances(
     [account.id, now],
   );
   await endSessionsOf(client, account.id, reason, now);
+  await revokeApiKeysOf(client, account.id, now);
   await voidLinks(client, account.id, now);
   await noteAccount(dependencies, use, 'password.removed');
 }

@@ -17,6 +17,7 @@ import { identityProblem } from '#services/identity/problems.ts';
 import { requirePassword } from '#services/identity/sessions/proof.ts';
 import { browserNonce, knownBrowser, setDeviceCookie } from '#services/identity/sessions/cookie.ts';
 import type { SignInDependencies } from '#services/identity/sessions/cookie.ts';
+import { revokeApiKeysOf } from '#services/identity/api-keys/api-keys.ts';
 import { endSessionsOf, markAuthenticated } from '#services/identity/sessions/sessions.ts';
 import { signIn } from '#services/identity/sessions/sign-in.ts';
 import { findUser, findUserByEmail, normalizedEmail } from '#services/identity/accounts/users.ts';
@@ -62,7 +63,13 @@ async function resetPassword(
     if (!held || held.email_confirmed_at === null || held.email !== link.email)
       throw identityProblem('link-invalid');
     await takeLink(client, link, browser, now);
-    await setPassword(dependencies, client, held, { passwordHash, action: 'password.reset', now });
+    const action = 'password.reset';
+    await setPassword(dependencies, client, held, {
+      passwordHash,
+      action,
+      now,
+      revokeApiKeys: true,
+    });
     return { ...held, password_changed_at: now };
   });
   const how = { method: 'reset', remembered: false } as const;
@@ -89,7 +96,13 @@ async function changePassword(
     // It may have been changed since it was compared.
     if (held.password_hash !== account.password_hash) throw identityProblem('wrong-password');
     const action = 'password.changed';
-    await setPassword(dependencies, client, held, { passwordHash, action, now, except: sessionId });
+    await setPassword(dependencies, client, held, {
+      passwordHash,
+      action,
+      now,
+      except: sessionId,
+      revokeApiKeys: body.revoke_api_keys,
+    });
     await markAuthenticated(client, sessionId, now);
   });
   await setDeviceCookie(dependencies, context, { id: account.id, password_changed_at: now });
@@ -128,19 +141,21 @@ type PasswordSetting = {
   now: Date;
   /** The session that does not end. */
   except?: string;
+  revokeApiKeys: boolean;
 };
 
 async function setPassword(
   dependencies: PasswordDependencies,
   client: pg.ClientBase,
   { id, email }: Account,
-  { passwordHash, action, now, except }: PasswordSetting,
+  { passwordHash, action, now, except, revokeApiKeys }: PasswordSetting,
 ): Promise<void> {
   await client.query(
     `update users set password_hash = $2, password_changed_at = $3, updated_at = $3 where id = $1`,
     [id, passwordHash, now],
   );
   await endSessionsOf(client, id, 'password-changed', now, except);
+  if (revokeApiKeys) await revokeApiKeysOf(client, id, now);
   await voidLinks(client, id, now);
   const content = passwordChangedEmail(dependencies);
   await dependencies.queueMail(

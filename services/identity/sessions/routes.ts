@@ -43,7 +43,9 @@ export function authenticator({
     const claims = await tokens.verify(bearer);
     if (!claims) return null;
     const { sessionId, userId } = claims;
-    return (await sessionLives(pool, sessionId, userId, new Date(clock()))) ? claims : null;
+    return (await sessionLives(pool, sessionId, userId, new Date(clock())))
+      ? { ...claims, apiKey: null }
+      : null;
   };
 }
 

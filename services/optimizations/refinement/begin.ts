@@ -7,7 +7,7 @@ import {
   processRun,
   startRefusal,
 } from '#services/optimizations/commands.ts';
-import type { StartDependencies } from '#services/optimizations/commands.ts';
+import type { Payer, StartDependencies } from '#services/optimizations/commands.ts';
 import type { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import type { ReadRun, ReadState } from '#services/optimizations/reading/read-run.ts';
@@ -49,8 +49,7 @@ export type RefineDependencies = StartDependencies & {
   sealer: Sealer;
 };
 
-type Asked = {
-  userId: string;
+type Asked = Payer & {
   /** The run whose result is refined, which the caller may see. */
   runId: string;
   /** Of the refinement: `refinementId`, or that of an earlier try of the same call. */
@@ -91,7 +90,7 @@ export async function refineRun(
   request: RefineRequest,
 ): Promise<void> {
   const { bus, readState } = dependencies;
-  const { userId, id } = asked;
+  const { userId, apiKey, id } = asked;
   requireOneKind(request);
   const earlier = await begunBy(dependencies, asked);
   // A refusal releases the Idempotency-Key, so that the next call begins another refinement.
@@ -107,7 +106,7 @@ export async function refineRun(
   try {
     // Deleting the root cancels what exists by then; this finds a deletion before that.
     await refuseDeleted(dependencies, state.refines.root);
-    await processRun(dependencies, userId, id, state);
+    await processRun(dependencies, { userId, apiKey }, id, state);
   } catch (error) {
     // It was refused after all: a draft that nobody asked for would keep the next one waiting.
     if (error instanceof Problem) await discardDraft(dependencies, id);
@@ -145,7 +144,7 @@ const neverStarted = () =>
 
 async function createRefinement(
   dependencies: RefineDependencies,
-  { userId, runId, id }: Asked,
+  { userId, apiKey, runId, id }: Asked,
   request: RefineRequest,
 ): Promise<OptimizationCommand> {
   const { readRun, readStream, catalogue, clock, pool } = dependencies;
@@ -170,7 +169,7 @@ async function createRefinement(
   const { claim_id: claimId } = request;
   if (claimId !== undefined && !before.ledger.claims.some((claim) => claim.id === claimId))
     throw fault('claim_id', 'This run has no claim of this id');
-  const refusal = await startRefusal(dependencies, userId, price);
+  const refusal = await startRefusal(dependencies, { userId, apiKey }, price);
   if (refusal !== null) throw refusal;
   const now = clock();
   const schedule = scheduleOf(dependencies, view, seats, now);

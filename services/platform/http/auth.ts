@@ -1,19 +1,53 @@
+import type { KeyScope } from '#services/platform/contract.ts';
 import { Problem } from '#services/platform/problem.ts';
 
-/** The user of a bearer token; null unless it is valid now. */
-export type Authenticate = (
-  bearer: string,
-) => Promise<{ userId: string; sessionId: string; expiresAt: Date } | null>;
+/** An API key that made a call. */
+export type CallingKey = {
+  id: string;
+  scopes: readonly KeyScope[];
+  /** Credits that its runs may use per UTC month. */
+  monthlyCap: number;
+};
+
+export type Caller = {
+  userId: string;
+  /** What the call ends with: the session, or the API key. */
+  sessionId: string;
+  expiresAt: Date;
+  /** Null for a user in person. */
+  apiKey: CallingKey | null;
+};
+
+/** The caller of a bearer token; null unless it is valid now. */
+export type Authenticate = (bearer: string) => Promise<Caller | null>;
 
 const authenticationRequired = (): Problem =>
   new Problem('authentication-required', 'Authentication required');
 
-/** @throws Problem 401 */
-export async function callerOf(authenticate: Authenticate, header: string | undefined) {
+/**
+ * @param scope what an API key needs for this call; undefined where none may make it
+ * @throws Problem 401, or 403 `scope-missing` or `not-with-api-key`
+ */
+export async function callerOf(
+  authenticate: Authenticate,
+  header: string | undefined,
+  scope: KeyScope | undefined,
+): Promise<Caller> {
   const bearer = bearerOf(header);
   const caller = bearer === undefined ? null : await authenticate(bearer);
   if (!caller) throw authenticationRequired();
+  if (caller.apiKey) requireScope(caller.apiKey, scope);
   return caller;
+}
+
+export function requireScope({ scopes }: CallingKey, scope: KeyScope | undefined): void {
+  if (scope === undefined)
+    throw new Problem(
+      'not-with-api-key',
+      "API keys can't make this call. Sign in to make it yourself.",
+    );
+  if (!scopes.includes(scope))
+    throw new Problem('scope-missing', `This API key doesn't have the scope ${scope}.`);
 }
 
 /** The token of an `Authorization` header; undefined when it holds none. */

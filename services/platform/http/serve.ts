@@ -3,7 +3,7 @@ import { etag } from 'hono/etag';
 import type pg from 'pg';
 import type * as v from 'valibot';
 import { callerOf } from './auth.ts';
-import type { Authenticate } from './auth.ts';
+import type { Authenticate, Caller } from './auth.ts';
 import type { Endpoint, EndpointList, EndpointName } from '#services/platform/contract.ts';
 import {
   answerJson,
@@ -55,7 +55,7 @@ type Callers = {
   service: Service;
 };
 type Visitor = { userId: string | null };
-type Person = NonNullable<Awaited<ReturnType<Authenticate>>>;
+type Person = Caller;
 type Service = { serviceId: string };
 
 type Parsed<Part extends 'path' | 'query' | 'body', Of, Otherwise = never> =
@@ -136,14 +136,14 @@ const fieldsIn = (name: string): number => name.split('{').length;
 
 async function identify(
   context: HttpContext,
-  { access, files }: Endpoint,
+  { access, scope, files }: Endpoint,
   { authenticate, authenticateService, rateLimits }: ServeDependencies,
 ): Promise<Visitor | Person | Service | null> {
   if (access === 'service') return { serviceId: await authenticateService(context) };
   const header = context.req.header('authorization');
   if (access === 'visitor' && header === undefined) return { userId: null };
   if (access !== 'person' && access !== 'visitor') return null;
-  const caller = await callerOf(authenticate, header);
+  const caller = await callerOf(authenticate, header, scope);
   const { userId, sessionId } = caller;
   context.set('userId', userId);
   context.set('sessionId', sessionId);

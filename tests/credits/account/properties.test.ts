@@ -10,6 +10,7 @@ import {
   anyLimit,
   anySteps,
   createBus,
+  keyCap,
   play,
   roundTrip,
   runId,
@@ -152,6 +153,26 @@ describe('random ledgers', () => {
         );
       }
     });
+  });
+
+  test('a random ledger lets the runs of no API key use more than its cap in a month', () => {
+    let reached = 0;
+    forRandomLedgers((played) => {
+      for (const { command, before, after } of accepted(played, 'Reserve')) {
+        if (!command.apiKey) continue;
+        const { id } = command.apiKey;
+        expect(after.keySpending.credits[id]).toBeLessThanOrEqual(keyCap);
+        expect(after.keySpending.month >= before.keySpending.month).toBe(true);
+      }
+      for (const { sent, before } of refused(played, 'monthly-cap-reached')) {
+        if (sent.command.type !== 'Reserve' || !sent.command.apiKey) throw new Error('No key');
+        const { month, credits } = before.keySpending;
+        const used = sent.command.month > month ? 0 : (credits[sent.command.apiKey.id] ?? 0);
+        expect(used + sent.command.credits).toBeGreaterThan(keyCap);
+        reached += 1;
+      }
+    });
+    expect(reached).toBeGreaterThan(0);
   });
 
   test('a random ledger refuses only with a reason', () => {

@@ -552,7 +552,8 @@ describe('a call that begins no refinement', () => {
     const id = refinementId(root.id, 1);
     const { userId } = person;
     const limits = { monthlyLimitOf: async () => -1, dailyCostLimitUsd: 0 };
-    const called = { userId, runId: root.id, id, commandId: uuidV5(id, 'limit'), fingerprint: id };
+    const commandId = uuidV5(id, 'limit');
+    const called = { userId, apiKey: null, runId: root.id, id, commandId, fingerprint: id };
     await expect(refineRun({ ...council.core, ...limits }, called, {})).rejects.toMatchObject({
       code: 'paused',
     });
