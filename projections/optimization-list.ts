@@ -461,9 +461,9 @@ export async function ownerOfRun(client: Queryable, runId: string): Promise<stri
 export async function shownRun(
   client: Queryable,
   runId: string,
-): Promise<{ userId: string; status: RunRow['status'] } | null> {
-  const { rows } = await client.query<{ userId: string; status: RunRow['status'] }>(
-    `select user_id as "userId", status from optimization_list run
+): Promise<(Pick<RunRow, 'status' | 'version'> & { userId: string }) | null> {
+  const { rows } = await client.query<Pick<RunRow, 'status' | 'version'> & { userId: string }>(
+    `select user_id as "userId", status, version::float8 as version from optimization_list run
      where run_id = $1 and not hidden and not exists (
        select from optimization_list root where root.run_id = run.root_id and root.hidden)`,
     [runId],

@@ -177,6 +177,7 @@ const security: Readonly<Record<Access, readonly Json[]>> = {
   visitor: [{}, { person: [] }],
   cookie: [{ cookie: [] }],
   person: [{ person: [] }],
+  key: [],
   service: [{ service: [] }],
 };
 

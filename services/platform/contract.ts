@@ -111,9 +111,9 @@ export type ReadyReply = v.InferOutput<typeof ReadyReply>;
 
 /**
  * `cookie`: the session's cookie. `service`: another service with a token of its own. `visitor`: anyone,
- * but a token that is sent must be valid.
+ * but a token that is sent must be valid. `key`: an API key, and no user in person.
  */
-export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'service';
+export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'key' | 'service';
 
 /**
  * What an API key may do. A call without a scope takes no key: keys, profile, password, sessions,

@@ -31,6 +31,7 @@ import {
 import { EstimateRequest } from '#services/optimizations/contract/panel.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
+import { keyScopes } from '#services/platform/contract.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
@@ -75,8 +76,11 @@ export type Sample = {
   headers?: Record<string, string>;
 };
 
-/** `cookie` is the session cookie; `local` needs no session and answers this machine only. */
-export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'service' | 'local';
+/**
+ * `cookie` is the session cookie; `key` an API key of every scope; `local` needs no session and answers
+ * this machine only.
+ */
+export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'key' | 'service' | 'local';
 
 export type RouteEntry = {
   access: Access;
@@ -814,6 +818,8 @@ export async function credentials(
 ): Promise<Record<string, string>> {
   if (access === 'service') return { authorization: `Bearer ${(await issueToken(app)).secret}` };
   if (caller === null) return {};
+  if (access === 'key')
+    return { authorization: `Bearer ${(await keyOf(app, caller, ...keyScopes)).key}` };
   if (access === 'person' || access === 'visitor')
     return { authorization: `Bearer ${caller.token}` };
   const cookie = caller.browser.cookies.get('sf_refresh') ?? '';

@@ -49,6 +49,7 @@ const rights: Readonly<Record<string, string>> = {
   policy_change: 'select, update (mailed_to), update (mailed_at)',
   // Rows that are created and deleted.
   api_key: changes,
+  asked_run: changes,
   auth_link: changes,
   avatar: changes,
   bank_refund: changes,

@@ -2,8 +2,8 @@ import type { Handler as HonoHandler, Hono } from 'hono';
 import { etag } from 'hono/etag';
 import type pg from 'pg';
 import type * as v from 'valibot';
-import { callerOf } from './auth.ts';
-import type { Authenticate, Caller } from './auth.ts';
+import { bearerOf, callerOf } from './auth.ts';
+import type { Authenticate, Caller, CallingKey } from './auth.ts';
 import type { Endpoint, EndpointList, EndpointName } from '#services/platform/contract.ts';
 import {
   answerJson,
@@ -52,10 +52,12 @@ type Callers = {
   visitor: Visitor;
   cookie: unknown;
   person: Person;
+  key: KeyCaller;
   service: Service;
 };
 type Visitor = { userId: string | null };
 type Person = Caller;
+export type KeyCaller = Caller & { apiKey: CallingKey; secret: string };
 type Service = { serviceId: string };
 
 type Parsed<Part extends 'path' | 'query' | 'body', Of, Otherwise = never> =
@@ -142,7 +144,7 @@ async function identify(
   if (access === 'service') return { serviceId: await authenticateService(context) };
   const header = context.req.header('authorization');
   if (access === 'visitor' && header === undefined) return { userId: null };
-  if (access !== 'person' && access !== 'visitor') return null;
+  if (access !== 'person' && access !== 'visitor' && access !== 'key') return null;
   const caller = await callerOf(authenticate, header, scope);
   const { userId, sessionId } = caller;
   context.set('userId', userId);
@@ -151,7 +153,18 @@ async function identify(
   // Streams have a limit of their own.
   if (isRead && files?.includes('text/event-stream') !== true)
     await rateLimits.take('reads', userId, { userId });
-  return caller;
+  return access === 'key' ? keyCaller(caller, header) : caller;
+}
+
+/** @throws Problem 403 `api-key-required` for a user in person */
+function keyCaller(caller: Caller, header: string | undefined): KeyCaller {
+  const { apiKey } = caller;
+  if (apiKey === null)
+    throw new Problem(
+      'api-key-required',
+      'This call needs an API key. Create one in your profile.',
+    );
+  return { ...caller, apiKey, secret: bearerOf(header) ?? '' };
 }
 
 /** What each query holds is up to its schema. @throws Problem 400 for a key that comes twice, too */
