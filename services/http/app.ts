@@ -21,6 +21,8 @@ import { startRefusal } from '#services/optimizations/commands.ts';
 import { optimizationRoutes } from '#services/optimizations/routes.ts';
 import type { OptimizationRouteDependencies } from '#services/optimizations/routes.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { openAiRoutes } from '#services/openai/routes.ts';
+import type { OpenAiDependencies } from '#services/openai/routes.ts';
 import { paymentRoutes } from '#services/payments/routes.ts';
 import { clientAddress } from '#services/platform/http/client-address.ts';
 import { allowOrigins, originsOf } from '#services/platform/http/cors.ts';
@@ -56,6 +58,7 @@ export type AppDependencies = IdentityDependencies &
   OptimizationRouteDependencies &
   OnboardingDependencies &
   StreamDependencies &
+  OpenAiDependencies &
   ContactDependencies &
   HealthDependencies & {
     payments: PaymentDependencies;
@@ -124,6 +127,8 @@ export function createApp(dependencies: AppDependencies) {
   app.onError((error, context) => answerError(error, context));
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
+  const programs = createRouter().use(limit).route('/', openAiRoutes(all));
+  app.route('/v1', programs);
   // Requests under /api were answered above.
   app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));

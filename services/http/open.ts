@@ -17,6 +17,7 @@ import { findUser } from '#services/identity/accounts/users.ts';
 import { openLiveView } from './live-view.ts';
 import { createAddressHashes } from '#services/onboarding/bonus.ts';
 import { onboardingExport } from '#services/onboarding/export.ts';
+import { readDetail } from '#services/optimizations/detail.ts';
 import { createFileReader } from '#services/optimizations/files/reader.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { oneTimePrice, packageName } from '#services/payments/catalogue.ts';
@@ -76,6 +77,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
       const run = await shownRun(pool, runId);
       return run?.userId === userId ? run.status : null;
     },
+    readDetail: async (runId) => readDetail(core, runId),
     isLocal,
     sandboxSeed: env.sandboxSeed,
     tokens,

@@ -66,6 +66,7 @@ export const problems = {
   'refund-changed': 409,
   'refund-exists': 409,
   'refund-not-possible': 409,
+  'run-failed': 409,
   running: 409,
   'scope-missing': 403,
   'service-token-required': 403,

@@ -274,7 +274,8 @@ export function answerProblem(problem: Problem, context: HttpContext): Response 
   });
 }
 
-function problemOf(error: unknown): Problem {
+/** What a caller may learn of something thrown. */
+export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('internal', 'Something went wrong on our side. Please try again in a moment.');
 }

@@ -31,17 +31,31 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
  * where the Markdown is pasted.
  */
 export function runMarkdown(run: Optimization): string {
-  const parts = [
+  return joined([
     `# ${escapeMarkdown(run.title)}`,
     ...asked(run),
+    ...outcome(run),
+    ...answers(run),
+    costs(run),
+  ]);
+}
+
+/** The result alone, without the question, the models' answers and the costs. */
+export function recommendationMarkdown(run: Optimization): string {
+  return joined(outcome(run));
+}
+
+function outcome(run: Optimization): string[] {
+  return [
     simulatedLines(run),
     degradedLines(run),
     newerLines(run),
     refinementLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
-    ...answers(run),
-    costs(run),
   ];
+}
+
+function joined(parts: readonly string[]): string {
   return `${parts
     .map((part) => part.trim())
     .filter((part) => part !== '')
