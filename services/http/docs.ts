@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Handler } from 'hono';
 import { createRouter, notFound } from '#services/platform/http/http.ts';
-import { liveGuide, pageStyle } from './guide.ts';
+import { guidePage, pageStyle } from './guide.ts';
 import { escapeHtml } from '#services/platform/http/html.ts';
 
 /**
  * `/api-docs`: the description of the API in our own copy of Swagger UI. It loads nothing from other
- * servers and runs only these scripts. `/api-docs/live` explains the stream and the socket.
+ * servers and runs only these scripts. `/api-docs/live` and `/api-docs/programs` explain
+ * what it cannot say.
  */
 const folder = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
@@ -67,6 +69,7 @@ export function apiDocs({ productName }: { productName: string }) {
   <body>
     <nav class="top" aria-label="API">
       <a href="/api-docs/live">Live updates: how to use the stream and the socket</a>
+      <a href="/api-docs/programs">Programs: how to use an API key</a>
     </nav>
     <main id="api">
       <noscript>The API description is at <a href="/api/openapi.json">/api/openapi.json</a>.</noscript>
@@ -75,12 +78,16 @@ export function apiDocs({ productName }: { productName: string }) {
 </html>
 `;
   const headers = { 'Content-Security-Policy': contentPolicy, 'Cache-Control': 'no-cache' };
-  let guide: Promise<string> | null = null;
+  /** Rendered at the first request. */
+  const guide = (name: Parameters<typeof guidePage>[0]): Handler => {
+    let rendered: Promise<string> | null = null;
+    return async (context) =>
+      context.html(await (rendered ??= guidePage(name, { productName })), 200, headers);
+  };
   return createRouter()
     .get('/api-docs', (context) => context.html(page, 200, headers))
-    .get('/api-docs/live', async (context) =>
-      context.html(await (guide ??= liveGuide({ productName })), 200, headers),
-    )
+    .get('/api-docs/live', guide('live'))
+    .get('/api-docs/programs', guide('programs'))
     .get('/api-docs/pages.css', (context) =>
       context.body(pageStyle, 200, { 'Content-Type': 'text/css; charset=utf-8' }),
     )

@@ -2,12 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { ReactNode } from 'react';
 import { escapeHtml } from '#services/platform/http/html.ts';
 
-/**
- * `docs/live.md` as a page beside the API description: OpenAPI cannot describe the messages of the stream
- * and the socket. The file is rendered at the first request.
- */
-const guideFile = new URL('../../docs/live.md', import.meta.url);
-
 /** The HTML of a file of `docs`, with an anchor for each heading. */
 export async function guideContent(text: string): Promise<string> {
   // Loaded here, because only such pages need it.
@@ -43,9 +37,16 @@ export async function guideContent(text: string): Promise<string> {
   );
 }
 
-/** The HTML of a whole page. @throws Error when the file cannot be read */
-export async function liveGuide({ productName }: { productName: string }): Promise<string> {
-  const text = await readFile(guideFile, 'utf8');
+/**
+ * A file of `docs` as a page beside the API description, for what that has no place for.
+ *
+ * @throws Error when the file cannot be read
+ */
+export async function guidePage(
+  name: 'live' | 'programs',
+  { productName }: { productName: string },
+): Promise<string> {
+  const text = await readFile(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
   const content = await guideContent(text);
   const title = /^# (.+)$/m.exec(text)?.[1] ?? 'Live';
   return `<!doctype html>
@@ -68,7 +69,7 @@ export async function liveGuide({ productName }: { productName: string }): Promi
 `;
 }
 
-/** Styles of our own two pages; the viewer brings its own. */
+/** Styles of our own pages; the viewer brings its own. */
 export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 .top {
   padding: 16px 20px 0; max-width: 1460px; margin: 0 auto; font: 16px/1.5 system-ui, sans-serif;

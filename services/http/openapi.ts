@@ -7,6 +7,8 @@ import * as identityContract from '#services/identity/contract.ts';
 import { linkKinds } from '#services/identity/contract.ts';
 import { cookieName } from '#services/identity/sessions/cookie.ts';
 import * as liveContract from '#services/live/contract.ts';
+import * as openaiContract from '#services/openai/contract.ts';
+import { openaiEndpoints } from '#services/openai/contract.ts';
 import * as panelContract from '#services/optimizations/contract/panel.ts';
 import * as refinementContract from '#services/optimizations/contract/refinement.ts';
 import * as requestContract from '#services/optimizations/contract/requests.ts';
@@ -15,7 +17,7 @@ import * as runContract from '#services/optimizations/contract/run.ts';
 import * as summaryContract from '#services/optimizations/contract/summary.ts';
 import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
-import type { Access, Endpoint, Wire } from '#services/platform/contract.ts';
+import type { Access, Endpoint, EndpointList, Wire } from '#services/platform/contract.ts';
 import { problems, titles } from '#services/platform/problems.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { apiExamples } from './examples.ts';
@@ -37,15 +39,28 @@ export function openApiHandlers(options: { productName: string; publicUrl: strin
   } satisfies Partial<Handlers<typeof platformContract.platformEndpoints>>;
 }
 
+/** Calls beside `/api`, with their whole paths. */
+const programEndpoints: EndpointList = Object.fromEntries(
+  Object.entries<Endpoint>(openaiEndpoints).map(([name, endpoint]) => [
+    name.replace(' ', ' /v1'),
+    endpoint,
+  ]),
+);
+
 type Json = Readonly<Record<string, unknown>>;
 type Schema = v.GenericSchema;
 
 /** The OpenAPI document. @param options.publicUrl the application's address, without `/api` */
 export function describeApi(options: { productName: string; publicUrl: string }): Json {
-  const paths: Record<string, Record<string, Json>> = {};
+  const paths: Record<string, Record<string, Json | readonly Json[]>> = {};
   for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
     const [method = '', path = ''] = name.split(' ');
     (paths[path] ??= {})[method.toLowerCase()] = operation(name, path, endpoint);
+  }
+  for (const [name, endpoint] of Object.entries<Endpoint>(programEndpoints)) {
+    const [method = '', path = ''] = name.split(' ');
+    const item = (paths[path] ??= { servers: [{ url: options.publicUrl }] });
+    item[method.toLowerCase()] = operation(name, path, endpoint);
   }
   return {
     openapi: '3.1.0',
@@ -114,6 +129,7 @@ const introduction = ({ publicUrl }: { publicUrl: string }) =>
     'too long gets 414 `address-too-long`.',
     'Credits are whole numbers, times are ISO 8601 in UTC, and `null` means unknown.',
     'Leading and trailing white space is ignored, and text cannot contain NUL. Lengths are counted in UTF-16 units.',
+    `Programs written for OpenAI's API call \`/v1\` instead. See [how to use an API key](${publicUrl}/api-docs/programs).`,
     'Live updates arrive over `GET /stream`, or for older clients over a socket.io socket in the namespace',
     `\`/optimization\`. See [how to use both](${publicUrl}/api-docs/live).`,
   ].join('\n');
@@ -126,6 +142,7 @@ const tags = [
   ['optimizations', 'Questions and the runs that answer them'],
   ['recipes', 'Questions to start from'],
   ['onboarding', 'The four-stage onboarding'],
+  ['v1', "The council in the shape of OpenAI's API"],
   ['stream', 'Live updates'],
   ['avatars', 'Pictures'],
   ['webhooks', 'Webhooks'],
@@ -226,6 +243,7 @@ const pathWords: Readonly<Record<string, { description: string }>> = {
   '/credits/checkout-sessions/{id}': { description: "The provider's id of the checkout" },
   '/credits/purchases/{id}': { description: "The purchase's id: `pur_` and 26 characters" },
   '/optimizations/{id}': { description: "The run's id: `opt_` and 26 characters" },
+  '/v1/models/{id}': { description: 'The id of a strategy' },
   '/recipes/{id}': { description: "The recipe's id: `rec_` and 26 characters" },
 };
 
@@ -300,7 +318,7 @@ function responses(name: string, path: string, endpoint: Endpoint): Json {
     ...(isConditional ? { headers: { ETag: etag } } : {}),
     content: {
       ...(json ? { 'application/json': { schema: json, ...example } } : {}),
-      ...Object.fromEntries(files.map((type) => [type, { schema: textOf(type) }])),
+      ...Object.fromEntries(files.map((type) => [type, { schema: textOf(type, path) }])),
     },
   };
   const all: Record<string, Json> = {
@@ -311,14 +329,23 @@ function responses(name: string, path: string, endpoint: Endpoint): Json {
     const same = path === '/ready' && code === 503;
     all[code] = same
       ? { ...success, description: meanings[code] }
-      : { $ref: `#/components/responses/Refusal${code}` };
+      : path.startsWith('/v1/')
+        ? { description: meanings[code], content: { 'application/json': { schema: chatError } } }
+        : { $ref: `#/components/responses/Refusal${code}` };
   }
   return all;
 }
 
+const chatError = { $ref: '#/components/schemas/ChatErrorReply' };
+
 /** A response that is not JSON. In the stream, each event's `data` is the JSON of one of these. */
-function textOf(mediaType: string): Json {
+function textOf(mediaType: string, path: string): Json {
   if (mediaType !== eventStream) return { type: 'string' };
+  if (path.startsWith('/v1/'))
+    return {
+      type: 'string',
+      description: 'The chunks of a chat completion as OpenAI sends them, then `[DONE]`.',
+    };
   const messages = ['Snapshot', 'Fact', 'Delta', 'Stale', 'Bye'];
   return {
     type: 'string',
@@ -408,6 +435,7 @@ const named: Readonly<Record<string, Schema>> = Object.fromEntries(
     summaryContract,
     identityContract,
     apiKeyContract,
+    openaiContract,
     liveContract,
   ].flatMap((contract) =>
     Object.entries<unknown>(contract).flatMap(([name, value]) =>

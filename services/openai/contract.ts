@@ -86,7 +86,7 @@ export const ModelCard = v.object({
   owned_by: v.string(),
   name: v.string(),
   description: v.string(),
-  credits: v.pipe(v.number(), v.description('The price of a run')),
+  credits: v.pipe(v.number(), v.description('The price of a run in credits')),
   available: v.pipe(v.boolean(), v.description('Whether a run can start now')),
 });
 
@@ -94,9 +94,9 @@ export const ModelList = v.object({ object: v.literal('list'), data: v.array(Mod
 
 /** Of all calls to models in the run. */
 export const ChatUsage = v.object({
-  prompt_tokens: v.number(),
-  completion_tokens: v.number(),
-  total_tokens: v.number(),
+  prompt_tokens: v.pipe(v.number(), v.description('Tokens that models read')),
+  completion_tokens: v.pipe(v.number(), v.description('Tokens that models wrote')),
+  total_tokens: v.pipe(v.number(), v.description('Tokens in all')),
   calls_without_usage: v.pipe(
     v.number(),
     v.description('Calls whose tokens no provider reported; they are missing in the sums'),
@@ -112,7 +112,7 @@ export const ChatReply = v.object({
   model: v.string(),
   choices: v.array(
     v.object({
-      index: v.number(),
+      index: v.pipe(v.number(), v.description('The number of the answer: 0, because there is one')),
       message: v.object({
         role: v.literal('assistant'),
         content: v.pipe(
@@ -139,6 +139,20 @@ export const ChatReply = v.object({
   }),
 });
 export type ChatReply = v.InferOutput<typeof ChatReply>;
+
+/** An error as OpenAI's clients read it. */
+export const ChatErrorReply = v.object({
+  error: v.object({
+    message: v.string(),
+    type: v.string(),
+    param: v.pipe(
+      v.nullable(v.string()),
+      v.description('The field at fault; null if there is none'),
+    ),
+    code: v.pipe(v.string(), v.description('Stable; compare with this')),
+  }),
+});
+export type ChatErrorReply = v.InferOutput<typeof ChatErrorReply>;
 
 /** Paths as they follow `/v1`. */
 export const openaiEndpoints = {

@@ -2,11 +2,7 @@ import { problemOf } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
 import { logWords } from '#services/platform/http/log-words.ts';
 import type { Problem } from '#services/platform/problem.ts';
-
-/** An error as OpenAI's clients read it. */
-export type ChatError = {
-  error: { message: string; type: string; param: string | null; code: string };
-};
+import type { ChatErrorReply } from './contract.ts';
 
 const types: Readonly<Record<number, string>> = {
   401: 'authentication_error',
@@ -16,7 +12,7 @@ const types: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-export function chatError({ status, code, message, extras }: Problem): ChatError {
+export function chatError({ status, code, message, extras }: Problem): ChatErrorReply {
   const type = types[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
   const param = extras.errors?.[0]?.field ?? '';
   return { error: { message, type, param: param === '' ? null : param, code } };

@@ -38,10 +38,11 @@ test('every route of the application has an entry here, and every entry its rout
 test('a route that names an object checks its owner', () => {
   const named = Object.entries(entries).filter(([route]) => /:\w+/.test(route));
   const others = named.filter(([, { isOwned }]) => isOwned !== true).map(([route]) => route);
-  // A viewer file has no owner, a link has its token, a picture's address cannot be guessed, and every
-  // user has the same months.
+  // A viewer file and a model have no owner, a link has its token, a picture's address cannot be guessed,
+  // and every user has the same months.
   expect(others).toEqual([
     'GET /api-docs/:file',
+    'GET /v1/models/:id',
     'POST /api/auth/links/:kind',
     'GET /api/avatars/:id',
     'GET /api/credits/statements/:month',
@@ -125,6 +126,8 @@ const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
     'GET /api/recipes/:id',
     'GET /api/recipes/me',
     'GET /api/stream',
+    'GET /v1/models',
+    'GET /v1/models/:id',
   ],
   run: [
     'POST /api/optimizations',
@@ -134,6 +137,7 @@ const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
     'POST /api/optimizations/check',
     'POST /api/optimizations/estimate',
     'POST /api/optimizations/files',
+    'POST /v1/chat/completions',
   ],
   'credits:read': [
     'GET /api/credits/analytics',
@@ -156,7 +160,8 @@ test.each(withKeys)('%s takes an API key only with its scope', async (route, ent
   const ask = async (bearer: string, of: Sample = sample) =>
     send(app, methodOf(route), of, {
       ...fromOwnPage,
-      ...(await credentials(app, 'cookie', owner)),
+      // Calls for keys alone refuse cookies; all others ignore them.
+      ...(entry.access === 'key' ? {} : await credentials(app, 'cookie', owner)),
       authorization: `Bearer ${bearer}`,
     });
   const answers: Record<string, string> = {};
@@ -167,15 +172,15 @@ test.each(withKeys)('%s takes an API key only with its scope', async (route, ent
     const { status } = response;
     answers[scope] = String(status);
     if (status === 403) {
-      const { code } = (await response.json()) as { code: string };
-      answers[scope] = code;
+      const body = (await response.json()) as { code?: string; error?: { code: string } };
+      answers[scope] = body.error?.code ?? body.code ?? '';
     }
   }
   const allowed = keyScopes.filter((scope) => routesOfKeys[scope].includes(route));
   expect(answers).toEqual(
     Object.fromEntries(keyScopes.map((scope) => [scope, keyAnswer(entry, scope, allowed)])),
   );
-  if (entry.access !== 'person') return;
+  if (entry.access !== 'person' && entry.access !== 'key') return;
   const { id, key } = await keyOf(app, owner, ...keyScopes);
   await app.database.ownerPool.query('update api_key set revoked_at = now() where id = $1', [id]);
   const { key: ofErasing } = await keyOf(app, { userId: owner.userId }, ...keyScopes);
@@ -194,10 +199,30 @@ function keyAnswer(
 ): string {
   if (access === 'cookie') return String(withoutSession ?? 401);
   if (access === 'service') return 'service-token-required';
-  if (access !== 'person' && access !== 'visitor') return String(status);
+  if (access !== 'person' && access !== 'visitor' && access !== 'key') return String(status);
   if (allowed.includes(scope)) return String(status);
   return allowed.length > 0 ? 'scope-missing' : 'not-with-api-key';
 }
+
+const ofKeys = known.filter(([, { access }]) => access === 'key');
+
+test.each(ofKeys)('%s answers API keys alone', async (route, entry) => {
+  const owner = await newCaller(app);
+  const sample = await entry.sample(app, owner);
+  const ask = async (headers: Record<string, string>) =>
+    (await send(app, methodOf(route), sample, headers)).status;
+  expect([
+    await ask({}),
+    await ask(await credentials(app, 'person', revoked)),
+    await ask(await credentials(app, 'person', owner)),
+    await ask(await credentials(app, 'service', null)),
+    await ask({
+      ...(await credentials(app, 'key', owner)),
+      ...(await credentials(app, 'cookie', owner)),
+    }),
+    await ask(await credentials(app, 'key', owner)),
+  ]).toEqual([401, 401, 403, 401, 400, entry.status]);
+});
 
 const openToAll = known.filter(([, { access }]) => access === 'everyone' || access === 'local');
 

@@ -33,6 +33,7 @@ import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
 import { keyScopes } from '#services/platform/contract.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
+import { ChatRequest } from '#services/openai/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
   CheckoutRequest,
@@ -106,6 +107,11 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     sample: at('/../api-docs/begin.js'),
   },
   'GET /api-docs/live': { access: 'everyone', status: 200, sample: at('/../api-docs/live') },
+  'GET /api-docs/programs': {
+    access: 'everyone',
+    status: 200,
+    sample: at('/../api-docs/programs'),
+  },
   'GET /api-docs/pages.css': {
     access: 'everyone',
     status: 200,
@@ -122,6 +128,33 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     access: 'everyone',
     status: 200,
     sample: at('/../.well-known/jwks.json'),
+  },
+
+  // --- programs ---
+
+  'GET /v1/models': { access: 'key', status: 200, sample: at('/../v1/models') },
+  'GET /v1/models/:id': { access: 'key', status: 200, sample: at('/../v1/models/fast') },
+  'POST /v1/chat/completions': {
+    access: 'key',
+    status: 200,
+    schema: ChatRequest,
+    sample: async (app, owner) => {
+      await give(app, owner.userId, 100);
+      return {
+        path: '/../v1/chat/completions',
+        body: {
+          model: 'fast',
+          messages: [{ role: 'user', content: 'Should we raise prices?' }],
+          stream: true,
+          stream_options: { include_usage: true },
+          n: 1,
+          challenge_type: 'finance',
+          objectives: ['More profit'],
+          constraints: ['No layoffs'],
+          allow_simulated: true,
+        },
+      };
+    },
   },
 
   // --- authentication ---

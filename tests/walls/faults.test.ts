@@ -79,6 +79,7 @@ const untouched = [
   'GET /api-docs/begin.js',
   'GET /api-docs/live',
   'GET /api-docs/pages.css',
+  'GET /api-docs/programs',
   'GET /api/credits/packages',
   'GET /api/health',
   'GET /api/openapi.json',
@@ -141,12 +142,18 @@ test(
           ]);
           if (response.status !== 500) continue;
           broken.add(route);
+          const message = 'Something went wrong on our side. Please try again in a moment.';
+          if (/ \/v1\//.test(route)) {
+            const error = { message, type: 'server_error', param: null, code: 'internal' };
+            expect(JSON.parse(text)).toEqual({ error });
+            continue;
+          }
           expect(JSON.parse(text)).toEqual({
             type: '/problems/internal',
             title: 'Internal error',
             status: 500,
-            detail: 'Something went wrong on our side. Please try again in a moment.',
-            message: 'Something went wrong on our side. Please try again in a moment.',
+            detail: message,
+            message,
             code: 'internal',
             errors: [],
             request_id: id,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { beforeAll, expect, test } from 'vitest';
-import { liveGuide } from '#services/http/guide.ts';
+import { guidePage } from '#services/http/guide.ts';
 import { listedPaths } from '#tests/web/specification/pages.ts';
 import { buildPages } from '#tests/web/support/site.ts';
 
@@ -21,7 +21,8 @@ beforeAll(async () => {
   for (const [path, { file }] of Object.entries(manifest.pages)) pages.set(path, read(file));
   pages.set('/nowhere', read('not-found.html'));
   shell = read('app.html');
-  pages.set('/api-docs/live', await liveGuide({ productName: 'Sevenfold' }));
+  for (const name of ['live', 'programs'] as const)
+    pages.set(`/api-docs/${name}`, await guidePage(name, { productName: 'Sevenfold' }));
 });
 
 test('every public page has one heading, a title of its own and a description', () => {
