@@ -142,22 +142,7 @@ test(
           ]);
           if (response.status !== 500) continue;
           broken.add(route);
-          const message = 'Something went wrong on our side. Please try again in a moment.';
-          if (/ \/v1\//.test(route)) {
-            const error = { message, type: 'server_error', param: null, code: 'internal' };
-            expect(JSON.parse(text)).toEqual({ error });
-            continue;
-          }
-          expect(JSON.parse(text)).toEqual({
-            type: '/problems/internal',
-            title: 'Internal error',
-            status: 500,
-            detail: message,
-            message,
-            code: 'internal',
-            errors: [],
-            request_id: id,
-          });
+          expect(JSON.parse(text)).toEqual(internalError(route, id));
         }
       });
     };
@@ -170,3 +155,20 @@ test(
     expect(routes.filter((route) => !broken.has(route)).toSorted()).toEqual(untouched);
   },
 );
+
+/** What a caller reads of an internal error; `/v1` has the errors of OpenAI. */
+function internalError(route: string, requestId: string | null): object {
+  const message = 'Something went wrong on our side. Please try again in a moment.';
+  if (/ \/v1\//.test(route))
+    return { error: { message, type: 'server_error', param: null, code: 'internal' } };
+  return {
+    type: '/problems/internal',
+    title: 'Internal error',
+    status: 500,
+    detail: message,
+    message,
+    code: 'internal',
+    errors: [],
+    request_id: requestId,
+  };
+}
