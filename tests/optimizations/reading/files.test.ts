@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '#services/identity/api-keys/api-keys.ts';
 import type { Brief } from '#services/optimizations/contract/dashboard.ts';
@@ -105,6 +106,20 @@ describe('a file of runs', () => {
       [{ field, message }],
     ]);
   });
+});
+
+test('a file of runs is compressed for a client that accepts it', async () => {
+  for (const { path } of files()) {
+    const headers = { 'accept-encoding': 'gzip' };
+    const packed = await council.call(path, { token: person.token, headers });
+    // A list of two runs is too short.
+    expect([path, packed.headers.get('content-encoding')]).toEqual([
+      path,
+      path.startsWith('/optimizations?') ? null : 'gzip',
+    ]);
+    if (packed.headers.get('content-encoding') === null) continue;
+    expect(gunzipSync(await packed.bytes())).toEqual(Buffer.from(await (await get(path)).bytes()));
+  }
 });
 
 describe('a run as Markdown', () => {
