@@ -68,6 +68,7 @@ const browser: Ban[] = [
       '#services/**',
       '!#services/*/contract.ts',
       '!#services/*/contract/*.ts',
+      '!#services/credits/history-csv.ts',
       '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
       '!#services/optimizations/check/questions.ts',
@@ -81,7 +82,7 @@ const browser: Ban[] = [
       '!#services/platform/{csv,locale,numbers}.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, costs, Markdown and notice, the formulas of the dashboard, the audit, the challenges and the stages, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, costs, Markdown and notice, the CSV of the history, the formulas of the dashboard, the audit, the challenges and the stages, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',

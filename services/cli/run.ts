@@ -21,6 +21,7 @@ import { durationWords } from '#services/optimizations/reading/words/duration.ts
 import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
+import { readDetail } from '#services/optimizations/detail.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { simulatedNotice, simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
@@ -106,13 +107,18 @@ function given(call: CliCall, option: string, field: string): Record<string, str
   return value === undefined ? {} : { [field]: value };
 }
 
-/** Watches a run until it ends and prints its result. */
+/** Watches a run until it ends and prints it, as its page or `GET /optimizations/{id}` shows it. */
 async function show(call: CliCall, runId: string): Promise<number> {
   const { database } = call;
   const begun = await database.readRun(runId);
   const notice = begun && simulatedNotice(simulatedPartOf(begun.view));
   if (notice !== null) say(notice);
-  const ended = await watch(database, runId);
+  await watch(database, runId);
+  const ended = await readDetail(database, runId);
+  if (ended === null) {
+    say('The run was deleted.');
+    return 1;
+  }
   if (call.options['json'] === true) print(JSON.stringify(ended, null, 2));
   else print(runMarkdown(ended));
   return ended.status === 'completed' ? 0 : 1;
@@ -238,7 +244,7 @@ function limitsFor({ env }: Database, tier: Account['subscription_tier']) {
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────
 
-async function watch(database: Database, runId: string): Promise<Optimization> {
+async function watch(database: Database, runId: string): Promise<void> {
   const screen = createScreen();
   const interrupted = createInterrupt(async () => cancelRun(database, runId));
   try {
@@ -246,9 +252,8 @@ async function watch(database: Database, runId: string): Promise<Optimization> {
       const read = await database.readRun(runId);
       if (!read) throw new Error('The run no longer exists');
       const view = await withProgress(database.pool, read.view);
-      const shown = describeRun(view, database.clock());
-      screen.show(shown);
-      if (view.stage === 'closed') return shown;
+      screen.show(describeRun(view, database.clock()));
+      if (view.stage === 'closed') return;
       await sleep(pollMs);
     }
   } finally {
@@ -351,6 +356,7 @@ async function workersFor(database: Database): Promise<AsyncDisposable & { own: 
       name,
       file: join(import.meta.dirname, '..', file),
       variables,
+      printsToStderr: true,
     });
   if (env.mode === 'local' && env.sandboxUrl === null)
     await supervisor.start(service('sandbox', 'sandbox/server.ts'));

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Time, WholeText } from '#services/platform/contract.ts';
+import { Format, Time, WholeText } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
 /**
@@ -11,6 +11,8 @@ export const creditLimits = {
   /** Transactions a reply. */
   history: 50,
   historyMost: 200,
+  /** Transactions in a file. */
+  historyFile: 10_000,
   /** Rows of `most_used_models`. */
   models: 5,
   /** Months of `consumption_by_month`, this one included. */
@@ -141,9 +143,10 @@ export const HistoryQuery = v.strictObject({
         tooSmall: 'The limit must be at least 1.',
         tooLarge: `The limit can be up to ${creditLimits.historyMost}.`,
       }),
-      v.description('The most lines to return'),
+      v.description(
+        `The most lines to return; ${creditLimits.history} by default, and ${creditLimits.historyFile} in a file`,
+      ),
     ),
-    String(creditLimits.history),
   ),
   before: v.optional(
     v.pipe(
@@ -154,6 +157,7 @@ export const HistoryQuery = v.strictObject({
       ),
     ),
   ),
+  format: Format('csv'),
 });
 export type HistoryQuery = v.InferOutput<typeof HistoryQuery>;
 
@@ -383,12 +387,13 @@ export const creditEndpoints = {
   },
   'GET /credits/history': {
     summary: 'List the ledger, newest line first',
-    description: '`before` is the id of the last line the caller has.',
+    description: `\`before\` is the id of the last line the caller has. With \`format=csv\` the response is a file, with up to ${creditLimits.historyFile.toLocaleString('en-US')} lines; one with fewer is the last.`,
     access: 'person',
     scope: 'credits:read',
     query: HistoryQuery,
     status: 200,
     reply: History,
+    files: ['text/csv'],
   },
   'GET /credits/analytics': {
     summary: 'Get usage figures',

@@ -6,14 +6,16 @@ import { readHistory } from '#projections/credit-history.ts';
 import type { PackageName } from '#projections/credit-history.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import { makerNameOf } from '#services/models/seating/words.ts';
+import { answerFile } from '#services/platform/http/files.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { Problem } from '#services/platform/problem.ts';
 import type { Consumption, Ledger } from './ledger/ledger.ts';
-import { creditEndpoints } from './contract.ts';
+import { creditEndpoints, creditLimits } from './contract.ts';
 import type { ConsumeReply } from './contract.ts';
+import { historyCsv } from './history-csv.ts';
 import { readModelCosts } from './model-costs.ts';
 
 export type CreditRouteDependencies = {
@@ -47,9 +49,13 @@ export function creditRoutes(dependencies: CreditRouteDependencies & ServeDepend
     creditEndpoints,
     {
       'GET /credits/balance': async ({ userId }) => readBalance(pool, userId),
-      'GET /credits/history': async ({ userId, query }) => {
-        const lines = await readHistory(pool, userId, query, packageName);
-        return lines.map((line) => line.transaction);
+      'GET /credits/history': async ({ context, userId, query: { format, before, limit } }) => {
+        const most = format === 'csv' ? creditLimits.historyFile : creditLimits.history;
+        const part = { before, limit: limit ?? most };
+        const read = await readHistory(pool, userId, part, packageName);
+        const lines = read.map((line) => line.transaction);
+        if (format === 'json') return lines;
+        return answerFile(context, 'text/csv', 'sevenfold-transactions.csv', historyCsv(lines));
       },
       'GET /credits/analytics': async ({ userId }) => {
         const until = await readUntil(pool, [creditAnalytics], userId);

@@ -75,13 +75,13 @@ export type AppDependencies = IdentityDependencies &
   };
 
 /**
- * JSON and CSV, but not the stream, which must arrive as it is written. Nor the responses of `/api/auth/`:
+ * JSON and files, but not the stream, which must arrive as it is written. Nor the responses of `/api/auth/`:
  * they hold secrets beside text that a caller sent, and a compressed length leaks them (BREACH). These are
  * also the calls that a cookie authenticates.
  */
 const compressed = compress({
   encoding: 'gzip',
-  contentTypeFilter: /^(?:application\/json|text\/csv)\b/,
+  contentTypeFilter: /^(?:application\/json|text\/(?:csv|markdown))\b/,
 });
 
 export function createApp(dependencies: AppDependencies) {

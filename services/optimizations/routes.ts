@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { readChain } from '#projections/optimization-list.ts';
 import type { RunRow } from '#projections/optimization-list.ts';
+import { answerFile } from '#services/platform/http/files.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
@@ -21,6 +22,7 @@ import {
   processRun,
 } from './commands.ts';
 import { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { nextRefinementId, refineRun } from './refinement/begin.ts';
 import type { RefineDependencies } from './refinement/begin.ts';
@@ -33,8 +35,10 @@ import { readDetail } from './detail.ts';
 import { claimsCsv } from './reading/claims-csv.ts';
 import { describeRun } from './reading/describe.ts';
 import { listRuns } from './reading/list.ts';
+import { runMarkdown } from './reading/markdown/run-markdown.ts';
 import { draftsAlone, tick } from './reading/next-steps.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
+import { runsCsv } from './reading/runs-csv.ts';
 import { claimRows } from './reading/words/claims.ts';
 import { titleAlone } from './reading/view.ts';
 import { keyOf } from './run/key.ts';
@@ -91,7 +95,13 @@ export function optimizationRoutes(
           await rateLimits.take('checks-day', userId, { userId });
         });
       },
-      'GET /optimizations': async ({ userId, query }) => listRuns(dependencies, userId, query),
+      'GET /optimizations': async ({ context, userId, query }) => {
+        const { pageSize, fileRuns } = optimizationLimits;
+        const limit = query.limit ?? (query.format === 'csv' ? fileRuns : pageSize);
+        const list = await listRuns(dependencies, userId, { ...query, limit });
+        if (query.format === 'json') return list;
+        return answerFile(context, 'text/csv', 'sevenfold-optimizations.csv', runsCsv(list.data));
+      },
       'POST /optimizations': async ({ userId, body }) => {
         if (body.retry_of !== undefined) await ownRun(dependencies, userId, body.retry_of);
         return {
@@ -118,11 +128,12 @@ export function optimizationRoutes(
         await ownRun(dependencies, userId, path.id);
         const rows = claimRows((await detail(dependencies, path.id)).council);
         if (query.format === 'json') return rows;
-        return context.body(claimsCsv(rows), 200, {
-          'Content-Type': 'text/csv; charset=utf-8; header=present',
-          'Content-Disposition': `attachment; filename="claims-${path.id}.csv"`,
-          'Cache-Control': 'no-store',
-        });
+        return answerFile(context, 'text/csv', `claims-${path.id}.csv`, claimsCsv(rows));
+      },
+      'GET /optimizations/{id}/markdown': async ({ context, userId, path }) => {
+        await ownRun(dependencies, userId, path.id);
+        const text = runMarkdown(await detail(dependencies, path.id));
+        return answerFile(context, 'text/markdown', `${path.id}.md`, text);
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);

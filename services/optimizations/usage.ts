@@ -4,10 +4,12 @@ import { readAverages } from '#projections/optimization-list.ts';
 import { readMonthUsage, runUsage } from '#projections/run-usage.ts';
 import type { Ledger } from '#services/credits/ledger/ledger.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
+import { answerFile } from '#services/platform/http/files.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import type { DashboardStats, Usage } from '#services/optimizations/contract/panel.ts';
 import { readBrief, readCompetitive } from './dashboard/brief.ts';
 import type { BriefDependencies } from './dashboard/brief.ts';
+import { briefFileName, briefMarkdown } from './reading/markdown/brief-markdown.ts';
 import { readCommunity } from './dashboard/community.ts';
 import type { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 
@@ -24,7 +26,11 @@ export function usageHandlers(dependencies: UsageDependencies) {
   return {
     'GET /users/me/stats': async ({ userId }) => readStats(dependencies, userId),
     'GET /optimizations/usage': async ({ userId }) => readUsage(dependencies, userId),
-    'GET /optimizations/brief': async ({ userId }) => readBrief(dependencies, userId),
+    'GET /optimizations/brief': async ({ context, userId, query }) => {
+      const brief = await readBrief(dependencies, userId);
+      if (query.format === 'json') return brief;
+      return answerFile(context, 'text/markdown', briefFileName(brief), briefMarkdown(brief));
+    },
     'GET /optimizations/competitive': async ({ userId }) => ({
       run: await readCompetitive(dependencies, userId),
     }),

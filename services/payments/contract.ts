@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Balance, creditLimits, Month, Transaction } from '#services/credits/contract.ts';
 import { tiers } from '#services/identity/contract/session.ts';
-import { IdText, Time } from '#services/platform/contract.ts';
+import { Format, IdText, Time } from '#services/platform/contract.ts';
 import type { EndpointList } from '#services/platform/contract.ts';
 
 export { tiers };
@@ -387,9 +387,7 @@ export const Statement = v.object({
 });
 export type Statement = v.InferOutput<typeof Statement>;
 
-export const StatementQuery = v.strictObject({
-  format: v.optional(v.picklist(['json', 'csv'], 'The format is json or csv'), 'json'),
-});
+export const StatementQuery = v.strictObject({ format: Format('csv') });
 
 export const StatementMonth = v.pipe(
   v.string(),

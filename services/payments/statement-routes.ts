@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { answerFile } from '#services/platform/http/files.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import type { paymentEndpoints } from './contract.ts';
@@ -18,11 +19,8 @@ export function statementHandlers({ pool, clock }: StatementRouteDependencies) {
       const statement = await readStatement(pool, userId, path.month, clock());
       if (statement === null) throw notFound('This month has not begun.');
       if (query.format === 'json') return statement;
-      return context.body(statementCsv(statement), 200, {
-        'Content-Type': 'text/csv; charset=utf-8; header=present',
-        'Content-Disposition': `attachment; filename="statement-${path.month}.csv"`,
-        'Cache-Control': 'no-store',
-      });
+      const name = `statement-${path.month}.csv`;
+      return answerFile(context, 'text/csv', name, statementCsv(statement));
     },
   } satisfies Partial<Handlers<typeof paymentEndpoints>>;
 }

@@ -56,6 +56,13 @@ export const WholeText = (
   );
 };
 
+/** `format` in the query of a call that also answers with a file. */
+export const Format = <File extends string>(file: File) =>
+  v.pipe(
+    v.optional(v.picklist(['json', file], `The format is json or ${file}`), 'json'),
+    v.description(`\`${file}\` returns a file`),
+  );
+
 /** The shape of every refusal (RFC 9457), `application/problem+json`. */
 export const ProblemReply = v.looseObject({
   type: v.pipe(v.string(), v.description('A URI for the kind of problem')),

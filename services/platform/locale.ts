@@ -12,6 +12,17 @@ export function chosenLocale(): string | undefined {
   return chosen;
 }
 
+/** Numbers and dates of `write` in US English, so that a file reads the same for everybody. */
+export function inEnglish<Written>(write: () => Written): Written {
+  const before = chosen;
+  chosen = 'en-US';
+  try {
+    return write();
+  } finally {
+    chosen = before;
+  }
+}
+
 /**
  * How dates are written: in English words, like the sentences around them, with the digits, the clock
  * and the order of day and month of the locale.

@@ -23,12 +23,11 @@ export async function runHere(
   commands: readonly CliCommand[],
   words: readonly string[],
   source: EnvSource = {},
-): Promise<Omit<Ran, 'said'>> {
+): Promise<Ran> {
   const { command, rest } = find(commands, words);
   const database = databaseOf(app, source);
   const call = { ...parseCall(command, rest), database };
-  const { code, out } = await captured(async () => command.run(call));
-  return { code, out };
+  return captured(async () => command.run(call));
 }
 
 /** The same for a command that needs no database. */
@@ -44,11 +43,14 @@ export async function runOnSettings(
 
 function find<Command extends CliCommand | SettingsCommand>(
   commands: readonly Command[],
-  [noun, verb, ...rest]: readonly string[],
+  words: readonly string[],
 ): { command: Command; rest: string[] } {
-  const command = commands.find((one) => one.noun === noun && one.verb === verb);
+  const [noun, verb] = words;
+  const command = commands.find(
+    (one) => one.noun === noun && (one.verb === '' || one.verb === verb),
+  );
   if (!command) throw new Error(`There is no command ${noun} ${verb}`);
-  return { command, rest };
+  return { command, rest: words.slice(command.verb === '' ? 1 : 2) };
 }
 
 async function captured(run: () => Promise<number>): Promise<Ran> {

@@ -3,9 +3,12 @@ import * as v from 'valibot';
 import { CheckUsageRequest, HistoryQuery } from '#services/credits/contract.ts';
 
 describe('the query of the history', () => {
-  test('the query of the history reads 50 lines by default', () => {
-    expect(v.parse(HistoryQuery, {})).toEqual({ limit: 50 });
-    expect(v.parse(HistoryQuery, { limit: '200' })).toEqual({ limit: 200 });
+  test('the query of the history takes up to 200 lines, as JSON or CSV', () => {
+    expect(v.parse(HistoryQuery, {})).toEqual({ format: 'json' });
+    expect(v.parse(HistoryQuery, { limit: '200', format: 'csv' })).toEqual({
+      limit: 200,
+      format: 'csv',
+    });
   });
 
   test.each([
@@ -18,6 +21,7 @@ describe('the query of the history', () => {
     { limit: 'ten' },
     { before: 'not an id' },
     { limits: '5' },
+    { format: 'pdf' },
   ])('the query of the history refuses %o', (query) => {
     expect(v.safeParse(HistoryQuery, query).success).toBe(false);
   });

@@ -119,6 +119,7 @@ const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
     'GET /api/optimizations',
     'GET /api/optimizations/:id',
     'GET /api/optimizations/:id/claims',
+    'GET /api/optimizations/:id/markdown',
     'GET /api/optimizations/brief',
     'GET /api/optimizations/competitive',
     'GET /api/optimizations/usage',

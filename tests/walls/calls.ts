@@ -318,7 +318,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'GET /api/optimizations/brief': {
     access: 'person',
     status: 200,
-    sample: at('/optimizations/brief'),
+    sample: at('/optimizations/brief?format=markdown'),
   },
   'GET /api/optimizations/competitive': {
     access: 'person',
@@ -372,7 +372,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
   'GET /api/credits/history': {
     access: 'person',
     status: 200,
-    sample: at('/credits/history?limit=5'),
+    sample: at('/credits/history?limit=5&format=csv'),
   },
   'GET /api/credits/analytics': {
     access: 'person',
@@ -553,7 +553,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     access: 'person',
     status: 200,
     sample: at(
-      '/optimizations?page=1&limit=10&status=pending&strategy=balanced&sort=credits&q=shop',
+      '/optimizations?page=1&limit=10&status=pending&strategy=balanced&sort=credits&q=shop&format=csv',
     ),
   },
   'POST /api/optimizations': {
@@ -576,6 +576,7 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     200,
     (id) => `/optimizations/${id}/claims?format=csv`,
   ),
+  'GET /api/optimizations/:id/markdown': ownRun(200, (id) => `/optimizations/${id}/markdown`),
   'PATCH /api/optimizations/:id': {
     ...ownRun(200, (id) => `/optimizations/${id}`, { title: 'Prices next year' }),
     schema: RenameRequest,

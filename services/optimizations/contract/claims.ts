@@ -1,10 +1,9 @@
 import * as v from 'valibot';
+import { Format } from '#services/platform/contract.ts';
 import { ClaimId, SeatId } from './summary.ts';
 
 /** `GET /optimizations/{id}/claims`. */
-export const ClaimsQuery = v.strictObject({
-  format: v.optional(v.picklist(['json', 'csv'], 'The format is json or csv'), 'json'),
-});
+export const ClaimsQuery = v.strictObject({ format: Format('csv') });
 
 const stances = ['agree', 'disagree', 'unsure'] as const;
 const claimOutcomes = [

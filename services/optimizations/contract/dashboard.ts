@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Time } from '#services/platform/contract.ts';
+import { Format, Time } from '#services/platform/contract.ts';
 import { BiasAnalysis } from './result.ts';
 import { ChallengeType, RunId } from './summary.ts';
 
@@ -68,6 +68,9 @@ export const BriefRun = v.object({
 export type BriefRun = v.InferOutput<typeof BriefRun>;
 
 /** `GET /optimizations/brief`. */
+export const BriefQuery = v.strictObject({ format: Format('markdown') });
+
+/** The reply to it. */
 export const Brief = v.object({
   from: Time,
   to: Time,

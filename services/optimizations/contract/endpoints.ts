@@ -21,7 +21,7 @@ import {
   StrategiesQuery,
 } from './panel.ts';
 import { ClaimRow, ClaimsQuery } from './claims.ts';
-import { Brief, Community, CompetitiveReply, dashboardLimits } from './dashboard.ts';
+import { Brief, BriefQuery, Community, CompetitiveReply, dashboardLimits } from './dashboard.ts';
 import { OptimizationList, Optimization } from './run.ts';
 import { TickRequest, TickReply } from './result.ts';
 import { RefineRequest } from './refinement.ts';
@@ -87,11 +87,13 @@ export const optimizationEndpoints = {
   'GET /optimizations/brief': {
     summary: "The user's decisions of the last 30 days",
     description:
-      'Read from stored results: no model is called and no credits are used. A run with refinements appears once, with its newest result. Deleted runs are counted but not listed.',
+      'Read from stored results: no model is called and no credits are used. A run with refinements appears once, with its newest result. Deleted runs are counted but not listed. With `format=markdown` the response is a file with the same decisions, in US English with days in UTC.',
     access: 'person',
     scope: 'read',
+    query: BriefQuery,
     status: 200,
     reply: Brief,
+    files: ['text/markdown'],
   },
   'GET /optimizations/competitive': {
     summary: "The user's newest decision about competitors",
@@ -117,13 +119,14 @@ export const optimizationEndpoints = {
   },
   'GET /optimizations': {
     summary: 'List runs, newest first by default',
-    description: `Refinements are not listed: \`refinements\` is their number, and the run itself lists them. A search (\`q\`) finds runs whose title or question contains all of its words, among the newest ${optimizationLimits.searchedRuns.toLocaleString('en-US')} that pass the other filters.`,
+    description: `Refinements are not listed: \`refinements\` is their number, and the run itself lists them. A search (\`q\`) finds runs whose title or question contains all of its words, among the newest ${optimizationLimits.searchedRuns.toLocaleString('en-US')} that pass the other filters. With \`format=csv\` the response is a file with one row per run, in the same order; \`page\` continues after ${optimizationLimits.fileRuns.toLocaleString('en-US')} runs, and a file with fewer rows is the last.`,
     access: 'person',
     scope: 'read',
     query: RunsQuery,
     isConditional: true,
     status: 200,
     whole: OptimizationList,
+    files: ['text/csv'],
   },
   'POST /optimizations': {
     summary: 'Create a run',
@@ -145,6 +148,15 @@ export const optimizationEndpoints = {
     isConditional: true,
     status: 200,
     reply: Optimization,
+  },
+  'GET /optimizations/{id}/markdown': {
+    summary: 'One run as Markdown',
+    description:
+      "The question, the result, each answer and the cost as a file, in US English with days in UTC. A run that has no result, or has not ended, has its status in the result's place and the answers so far. Text of people and models is escaped.",
+    access: 'person',
+    scope: 'read',
+    status: 200,
+    files: ['text/markdown'],
   },
   'GET /optimizations/{id}/claims': {
     summary: 'The claims of a run',

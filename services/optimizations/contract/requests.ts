@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { IdText, visible, WholeText } from '#services/platform/contract.ts';
+import { Format, IdText, visible, WholeText } from '#services/platform/contract.ts';
 import { visibleText } from '#services/platform/visible-text.ts';
 import { checkLimits } from '#services/optimizations/check/questions.ts';
 import { refinedClaims } from '#services/optimizations/run/events.ts';
@@ -31,6 +31,8 @@ export const optimizationLimits = {
   searchedRuns: 1000,
   pageSize: 10,
   pageSizeMost: 100,
+  /** Runs in a file. */
+  fileRuns: 1000,
 } as const;
 
 export const fileTooLarge = `A file can have up to ${optimizationLimits.fileBytes / 1_000_000} MB.`;
@@ -236,8 +238,12 @@ export type RunSort = (typeof runSorts)[number];
 export const RunsQuery = v.strictObject({
   page: v.optional(v.pipe(WholeText(1, 100_000), v.description('The page number, from 1')), '1'),
   limit: v.optional(
-    v.pipe(WholeText(1, optimizationLimits.pageSizeMost), v.description('Rows per page')),
-    String(optimizationLimits.pageSize),
+    v.pipe(
+      WholeText(1, optimizationLimits.pageSizeMost),
+      v.description(
+        `Rows per page; ${optimizationLimits.pageSize} by default, and ${optimizationLimits.fileRuns} in a file`,
+      ),
+    ),
   ),
   status: v.optional(v.picklist(runStatuses, 'Choose one of the listed statuses')),
   strategy: v.optional(StrategyId),
@@ -254,6 +260,7 @@ export const RunsQuery = v.strictObject({
     ),
     '',
   ),
+  format: Format('csv'),
 });
 export type RunsQuery = v.InferOutput<typeof RunsQuery>;
 

@@ -15,10 +15,13 @@ import { outcomeOf } from './words/result.ts';
 /** A person's runs as lists show them: the rows of the read model, with their two texts opened. */
 type ListDependencies = { pool: Queryable; sealer: Pick<Sealer, 'open'> };
 
+/** Which runs, in which order, and which page of them. */
+type RunPage = Omit<RunsQuery, 'limit' | 'format'> & { limit: number };
+
 export async function listRuns(
   dependencies: ListDependencies,
   userId: string,
-  query: RunsQuery,
+  query: RunPage,
 ): Promise<OptimizationList> {
   const { page, limit, q } = query;
   const offset = (page - 1) * limit;
@@ -32,15 +35,12 @@ export async function listRuns(
     ? { rows: found.slice(offset, offset + limit), total: found.length }
     : await readRunPage(dependencies.pool, userId, { ...choice, offset, limit });
   return {
-    data: await Promise.all(
-      rows.map(async (row) => ({
-        ...(await describeRow(dependencies.sealer, row)),
-        refinements: row.refinements,
-        newest_outcome:
-          row.newest && outcomeOf(row.newest.heading, row.newest, row.newest.best_seat),
-        running_refinement_id: row.open_refinement,
-      })),
-    ),
+    data: await aFewAtOnce(rows, async (row) => ({
+      ...(await describeRow(dependencies.sealer, row)),
+      refinements: row.refinements,
+      newest_outcome: row.newest && outcomeOf(row.newest.heading, row.newest, row.newest.best_seat),
+      running_refinement_id: row.open_refinement,
+    })),
     pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },
   };
 }
@@ -57,13 +57,19 @@ async function searchRuns(
 ): Promise<RootRow[]> {
   const words = plain(q).split(/\s+/);
   const rows = await newestRuns(pool, userId, { ...choice, most: optimizationLimits.searchedRuns });
-  const found: RootRow[] = [];
-  for (let at = 0; at < rows.length; at += openedAtOnce) {
-    const some = rows.slice(at, at + openedAtOnce);
-    const texts = await Promise.all(some.map(async (row) => searchable(sealer, row)));
-    found.push(...some.filter((_, index) => words.every((word) => texts[index]?.includes(word))));
-  }
-  return found;
+  const texts = await aFewAtOnce(rows, async (row) => searchable(sealer, row));
+  return rows.filter((_, index) => words.every((word) => texts[index]?.includes(word)));
+}
+
+/** Other calls wait for the same connections. */
+async function aFewAtOnce<Read>(
+  rows: readonly RootRow[],
+  open: (row: RootRow) => Promise<Read>,
+): Promise<Read[]> {
+  const all: Read[] = [];
+  for (let at = 0; at < rows.length; at += openedAtOnce)
+    all.push(...(await Promise.all(rows.slice(at, at + openedAtOnce).map(open))));
+  return all;
 }
 
 const openedAtOnce = 100;

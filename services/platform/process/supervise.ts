@@ -199,6 +199,8 @@ export type ProcessServiceOptions = {
   file: string;
   /** On top of our own. */
   variables: Readonly<Record<string, string>>;
+  /** Sends what the process prints to stderr, for a command whose stdout is data. */
+  printsToStderr?: boolean;
   /** Several processes listen on one port, which the supervisor holds for them. */
   sharesPort?: boolean;
   /** From SIGTERM to SIGKILL. */
@@ -231,8 +233,10 @@ export function processService(options: ProcessServiceOptions): Service {
   };
 }
 
-function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
-  return fork(file, [], { env: environmentOf(variables) });
+function forkAlone({ file, variables, printsToStderr }: ProcessServiceOptions): ChildProcess {
+  const stdout = printsToStderr === true ? process.stderr.fd : 'inherit';
+  const stdio = ['inherit', stdout, 'inherit', 'ipc'] as const;
+  return fork(file, [], { env: environmentOf(variables), stdio: [...stdio] });
 }
 
 /**

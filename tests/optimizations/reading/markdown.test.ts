@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
+import { chosenLocale, writeIn } from '#services/platform/locale.ts';
 import { cancel, closed, closedWithout, started } from '#tests/optimizations/run/run-script.ts';
 import { plainWords, storyOf } from '#tests/web/support/run-story.ts';
 
@@ -115,6 +116,18 @@ describe('a run as Markdown', () => {
     );
     expect(text).not.toMatch(/<script|!\[|\]\(|javascript:alert\(1\)\)|https:\/\/evil/);
     expect(text).not.toMatch(/^\s*# Title <|^#+ # /m);
+  });
+
+  it('a run as Markdown is in US English, whatever the reader chose', () => {
+    const run = storyOf(closedWithout(['I2'], 'malformed', 2)).copy();
+    const texts = [null, 'ar-EG', 'de-DE'].map((locale) => {
+      writeIn(locale);
+      return runMarkdown(run);
+    });
+    const chosen = chosenLocale();
+    writeIn(null);
+    expect([new Set(texts).size, chosen]).toEqual([1, 'de-DE']);
+    expect(texts[0]).toContain('Recommended by 6 of 6 models');
   });
 
   it('a run as Markdown holds nothing that a terminal would obey or that turns the direction of reading', () => {

@@ -51,6 +51,10 @@ switch (behaviour) {
   case 'reports its threads':
     ready({ threads: process.env['UV_THREADPOOL_SIZE'] ?? null });
     break;
+  case 'prints':
+    console.log(`${name} prints`);
+    ready();
+    break;
   case 'never gets ready':
     break;
   case 'listens': {

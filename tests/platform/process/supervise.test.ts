@@ -220,6 +220,20 @@ describe('a supervisor over real processes', () => {
       return started;
     }
 
+    test('what a child prints goes to stderr when stdout is for data', async () => {
+      const started = spawn(process.execPath, [supervisorFile], {
+        env: { ...process.env, FOLDER: folder, BEHAVIOUR: 'prints' },
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      });
+      const printed = { stdout: '', stderr: '' };
+      started.stdout?.on('data', (data: Buffer) => (printed.stdout += data.toString()));
+      started.stderr?.on('data', (data: Buffer) => (printed.stderr += data.toString()));
+      await vi.waitFor(() => expect(printed.stdout).not.toBe(''), 30_000);
+      started.kill('SIGTERM');
+      await once(started, 'close');
+      expect(printed).toEqual({ stdout: 'ready\n', stderr: 'first prints\nsecond prints\n' });
+    });
+
     test('a supervisor that is killed ends its children', async () => {
       const started = await startSupervisor();
       started.kill('SIGKILL');

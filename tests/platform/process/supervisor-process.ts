@@ -13,7 +13,12 @@ for (const name of ['first', 'second']) {
     processService({
       name,
       file: join(import.meta.dirname, 'child-process.ts'),
-      variables: { FOLDER: folder, NAME: name, BEHAVIOUR: 'works' },
+      variables: {
+        FOLDER: folder,
+        NAME: name,
+        BEHAVIOUR: process.env['BEHAVIOUR'] ?? 'works',
+      },
+      printsToStderr: true,
     }),
   );
 }

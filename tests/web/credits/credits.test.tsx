@@ -11,7 +11,6 @@ import {
   shortDay,
   shortMonth,
 } from '#web/features/credits/consumption.ts';
-import { historyCsv } from '#web/features/credits/history/history-csv.ts';
 import { filtered, foundSentence, monthsOf } from '#web/features/credits/history/history-filter.ts';
 import {
   refundFailure,
@@ -30,6 +29,7 @@ import {
   lineWords,
   transactionWords,
 } from '#web/features/credits/history/transaction-words.ts';
+import { historyCsv } from '#services/credits/history-csv.ts';
 import { csvFile } from '#services/platform/csv.ts';
 import { money } from '#web/ui/text/figures.ts';
 import {

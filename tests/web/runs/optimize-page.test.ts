@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Locator, Page } from 'playwright-core';
+import { strategyName } from '#services/optimizations/reading/words/names.ts';
 import { type CheckReply, optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import {
   balance,
@@ -17,7 +18,6 @@ import {
 } from '#tests/web/support/member-site.ts';
 import { ok, problem, type Reply } from '#tests/web/support/site.ts';
 import { strategyIds } from '#services/models/strategy-list.ts';
-import { strategyName } from '#web/run/words.ts';
 
 const { open, site } = useMemberSite();
 

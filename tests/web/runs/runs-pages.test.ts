@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '#services/live/contract.ts';
@@ -145,6 +146,33 @@ describe('the list of all optimizations', () => {
     const notices = page.getByRole('region', { name: 'Notifications' });
     await notices.getByText('it comes back as canceled').waitFor();
     expect(await violations(page)).toEqual([]);
+  });
+
+  it("the list downloads as the server's file, with its filters, and says what it leaves out", async () => {
+    const content = '\uFEFFid,title\r\nopt_1,"A, B"\r\n';
+    const body = () => new Blob([content]).stream();
+    const headers = { 'content-type': 'text/csv; charset=utf-8; header=present' };
+    const page = await open(`${list}?status=completed&sort=oldest`, {
+      api: member({
+        'GET /api/optimizations': ({ search }) =>
+          search.includes('format=csv')
+            ? { status: 200, body: body(), headers }
+            : pageOf(many.slice(0, 10), 1234),
+      }),
+    });
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe('sevenfold-optimizations.csv');
+    expect(await readFile(await file.path(), 'utf8')).toBe(content);
+    await page.getByRole('main').getByText('The file holds the first 1,000 of 1,234.').waitFor();
+    const asked = new URLSearchParams(lastAsked());
+    expect(Object.fromEntries(asked)).toEqual({
+      status: 'completed',
+      sort: 'oldest',
+      format: 'csv',
+    });
   });
 
   it('the list follows the address, also after a reload and the back button', async () => {

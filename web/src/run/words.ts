@@ -24,14 +24,6 @@ export const challengeTypeWords: Readonly<Record<ChallengeType, string>> = {
   other: 'Other',
 };
 
-/** "Balanced" for `balanced`, "Ultra Economy" for `ultra-economy`. */
-export function strategyName(id: string): string {
-  return id
-    .split('-')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join(' ');
-}
-
 /** "about 40s", in steps that do not flicker; null when unknown. */
 export function timeLeft(seconds: number | null): string | null {
   if (seconds === null || seconds <= 0) return null;

@@ -57,6 +57,10 @@ export function moreWords(total: number, listed: number): string | null {
   return total > listed ? `and ${total - listed} more` : null;
 }
 
+export function briefFileName({ to }: Pick<Brief, 'to'>): string {
+  return `sevenfold-brief-${to.slice(0, 10)}.md`;
+}
+
 /** The brief as Markdown; what people and models wrote is escaped. */
 export function briefMarkdown(brief: Brief): string {
   return [

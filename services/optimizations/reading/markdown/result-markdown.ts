@@ -93,9 +93,7 @@ export function resultMarkdown(run: Optimization, result: RunResult): string[] {
     list(
       `### ${stepsTitle(result)}`,
       result.next_steps.map((step, index) => {
-        const facts = stepFacts(step, run.ended_at, 'en-US').map(
-          ({ label, text }) => `${label}: ${text}`,
-        );
+        const facts = stepFacts(step, run.ended_at).map(({ label, text }) => `${label}: ${text}`);
         const line = [step.action, ...facts].map(escapeMarkdown).join(' · ');
         return `${index + 1}. [${step.done ? 'x' : ' '}] ${line}${cites(run.council, step.claim_ids)}`;
       }),
@@ -174,7 +172,7 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
 
 /** The places of the answers, and the comparisons that made them. */
 function orderTable(view: RunView): string {
-  const rows = orderRows(view, 'en-US');
+  const rows = orderRows(view);
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => escapeMarkdown(cell)).join(' | ')} |`;
   return [

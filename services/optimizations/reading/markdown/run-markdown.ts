@@ -12,6 +12,7 @@ import {
   refinementTitle,
 } from '#services/optimizations/reading/words/refinement.ts';
 import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
+import { inEnglish } from '#services/platform/locale.ts';
 import { modelCost } from '#services/platform/numbers.ts';
 import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -31,18 +32,20 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
  * where the Markdown is pasted.
  */
 export function runMarkdown(run: Optimization): string {
-  return joined([
-    `# ${escapeMarkdown(run.title)}`,
-    ...asked(run),
-    ...outcome(run),
-    ...answers(run),
-    costs(run),
-  ]);
+  return inEnglish(() =>
+    joined([
+      `# ${escapeMarkdown(run.title)}`,
+      ...asked(run),
+      ...outcome(run),
+      ...answers(run),
+      costs(run),
+    ]),
+  );
 }
 
 /** The result alone, without the question, the models' answers and the costs. */
 export function recommendationMarkdown(run: Optimization): string {
-  return joined(outcome(run));
+  return inEnglish(() => joined(outcome(run)));
 }
 
 function outcome(run: Optimization): string[] {
@@ -177,8 +180,8 @@ function answers(run: Optimization): string[] {
 function costs(run: Optimization): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => escapeMarkdown(cell)).join(' | ')} |`;
-  const rows = costRows(run.council, 'en-US');
-  if (rows.length === 0) return moneyWords(run.credits, 'en-US');
+  const rows = costRows(run.council);
+  if (rows.length === 0) return moneyWords(run.credits);
   const columns = costColumns(run.council);
   const table = [
     line(['Model', ...columns]),
@@ -199,8 +202,7 @@ function standIns({ council: { seating } }: Optimization): string[] {
 }
 
 function money({ cost, cost_is_minimum: isMinimum, credits, ...run }: Optimization): string {
-  const dollars =
-    cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}${modelCost(cost, 'en-US')}`;
+  const dollars = cost === null ? 'unknown' : `${isMinimum ? 'at least ' : ''}${modelCost(cost)}`;
   const isSimulated = run.simulated_seats === run.models.length;
-  return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}. ${moneyWords(credits, 'en-US')}`;
+  return `The models ${isSimulated ? 'would have cost' : 'cost'} ${dollars}. ${moneyWords(credits)}`;
 }

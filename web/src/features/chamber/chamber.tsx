@@ -1,5 +1,6 @@
 import { Wifi, WifiOff } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { strategyName } from '#services/optimizations/reading/words/names.ts';
 import type { BiasAnalysis } from '#services/optimizations/contract/result.ts';
 import {
   describeRun,
@@ -34,7 +35,6 @@ import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
 import { Totals } from './totals.tsx';
 import { useAnnouncements } from './use-announcements.ts';
-import { strategyName } from '#web/run/words.ts';
 
 export type ChamberProps = {
   runId: string;

@@ -1,4 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
+import { strategyName } from '#services/optimizations/reading/words/names.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { erased } from '#services/optimizations/reading/texts.ts';
@@ -9,7 +10,7 @@ import { Question } from '#web/run/question.tsx';
 import { RunPanelNote } from '#web/run/panel-note.tsx';
 import { RefinementNote } from '#web/run/refinement/note.tsx';
 import { SimulatedMark } from '#web/run/simulated-mark.tsx';
-import { runStatusTones, strategyName } from '#web/run/words.ts';
+import { runStatusTones } from '#web/run/words.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { ErrorState } from '#web/ui/feedback/error-state.tsx';
 import { productName, windowTitle } from '#web/app/product.ts';

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { strategyName } from '#services/optimizations/reading/words/names.ts';
 import {
   optimizationLimits,
   type RunSort,
@@ -6,7 +7,6 @@ import {
 } from '#services/optimizations/contract/requests.ts';
 import { RunStatus, StrategyId } from '#services/optimizations/contract/summary.ts';
 import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
-import { strategyName } from '#web/run/words.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { SelectField, TextField } from '#web/ui/form/field.tsx';
 import type { RunFilter } from './run-filter.ts';

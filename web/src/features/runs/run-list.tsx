@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { strategyName } from '#services/optimizations/reading/words/names.ts';
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { runCredits } from '#services/optimizations/reading/words/money.ts';
 import { runStatusWords } from '#services/optimizations/reading/words/status.ts';
 import { rowId } from '#web/run/undo.ts';
-import { runStatusTones, strategyName } from '#web/run/words.ts';
+import { runStatusTones } from '#web/run/words.ts';
 import { LinkButton } from '#web/ui/form/button.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Badge, Status } from '#web/ui/feedback/status.tsx';

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { createFileRoute, Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import * as v from 'valibot';
+import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import type { ListedRun } from '#services/optimizations/contract/run.ts';
 import { counted, figure } from '#services/platform/numbers.ts';
 import type { Page } from '#web/api/api.ts';
@@ -15,16 +16,16 @@ import {
   isNarrowed,
   type RunFilter,
 } from '#web/features/runs/run-filter.ts';
-import { mostRunsOfFile, readRuns, runsCsv } from '#web/features/runs/runs-csv.ts';
 import { RunList, RunPages } from '#web/features/runs/run-list.tsx';
 import { FileButton } from '#web/api/file-button.tsx';
+import { readFile } from '#web/api/files.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { Together } from '#web/api/together.tsx';
 import { focusRun, offerUndo } from '#web/run/undo.ts';
 import { PageNumber, Words } from '#web/app/search-params.ts';
 import { announce } from '#web/ui/feedback/announcer.tsx';
 import { LinkButton } from '#web/ui/form/button.tsx';
-import { saveText } from '#web/ui/save-file.ts';
+import { saveFile } from '#web/ui/save-file.ts';
 import { EmptyState } from '#web/ui/feedback/empty-state.tsx';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 
@@ -108,7 +109,9 @@ function OptimizationsPage(): ReactNode {
                   <div className="space-y-6" aria-busy={runs.isPlaceholderData || undefined}>
                     <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
                       <p className="text-ink-2">{foundWords(pagination.total, filter)}</p>
-                      <FileButton save={async () => saveRuns(filter)}>Download CSV</FileButton>
+                      <FileButton save={async () => saveRuns(filter, pagination.total)}>
+                        Download CSV
+                      </FileButton>
                     </div>
                     <RunList
                       runs={data}
@@ -137,12 +140,13 @@ function OptimizationsPage(): ReactNode {
   );
 }
 
-/** All pages of what is listed. */
-async function saveRuns(filter: RunFilter): Promise<string | null> {
-  const { runs, total } = await readRuns(choiceOf(filter));
-  saveText('sevenfold-optimizations.csv', runsCsv(runs), 'text/csv');
-  return total > mostRunsOfFile
-    ? `The file holds the first ${figure(mostRunsOfFile)} of ${figure(total)}.`
+/** All pages of what is listed, `total` runs. */
+async function saveRuns(filter: RunFilter, total: number): Promise<string | null> {
+  const query = { ...choiceOf(filter), format: 'csv' } as const;
+  saveFile('sevenfold-optimizations.csv', await readFile('/optimizations', 'text/csv', { query }));
+  const { fileRuns } = optimizationLimits;
+  return total > fileRuns
+    ? `The file holds the first ${figure(fileRuns)} of ${figure(total)}.`
     : null;
 }
 

@@ -3,7 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { FileDown } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { figure } from '#services/platform/numbers.ts';
-import { type Transaction, TransactionType } from '#services/credits/contract.ts';
+import { creditLimits, type Transaction, TransactionType } from '#services/credits/contract.ts';
+import { historyCsv } from '#services/credits/history-csv.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { announce } from '#web/ui/feedback/announcer.tsx';
@@ -13,7 +14,6 @@ import { SelectField } from '#web/ui/form/field.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { longMonth } from '#web/features/credits/consumption.ts';
-import { historyCsv, mostLinesOfFile, readWholeHistory } from './history-csv.ts';
 import { filtered, foundSentence, monthsOf } from './history-filter.ts';
 import { type HistoryLine, HistoryLines } from './history-lines.tsx';
 import type { HistoryFilter } from './history-search.ts';
@@ -23,6 +23,7 @@ import {
   statementQuery,
 } from '#web/features/credits/statement/statement-queries.ts';
 import { transactionWords } from './transaction-words.ts';
+import { readWholeHistory } from './whole-history.ts';
 
 type Props = {
   filter: HistoryFilter;
@@ -248,14 +249,14 @@ function Download({
       const lines = await read();
       const name = ['sevenfold-transactions', month, type].filter(Boolean).join('-');
       saveText(`${name}.csv`, historyCsv(filtered(lines, type)), 'text/csv');
-      setState(lines.length >= mostLinesOfFile ? 'cut' : 'idle');
+      setState(lines.length >= creditLimits.historyFile ? 'cut' : 'idle');
     } catch (failure) {
       setState({ failure });
     }
   };
   const note =
     state === 'cut'
-      ? `The file has your newest ${figure(mostLinesOfFile)} lines. For older months, download a statement.`
+      ? `The file has your newest ${figure(creditLimits.historyFile)} lines. For older months, download a statement.`
       : typeof state === 'object'
         ? `We couldn't create the file. ${problemSentence(state.failure)}`
         : null;

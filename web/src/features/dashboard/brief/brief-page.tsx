@@ -2,6 +2,7 @@ import { FileDown, Printer } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Brief } from '#services/optimizations/contract/dashboard.ts';
 import {
+  briefFileName,
   briefMarkdown,
   totalSentences,
 } from '#services/optimizations/reading/markdown/brief-markdown.ts';
@@ -23,7 +24,7 @@ export function BriefPage({ brief }: { brief: Brief }): ReactNode {
         {brief.runs.length === 0 ? null : (
           <p className="flex flex-wrap gap-3 print:hidden">
             <Button
-              onClick={() => saveText(fileName(brief), briefMarkdown(brief), 'text/markdown')}
+              onClick={() => saveText(briefFileName(brief), briefMarkdown(brief), 'text/markdown')}
             >
               <FileDown size={16} aria-hidden="true" />
               Download Markdown
@@ -57,8 +58,4 @@ export function BriefPage({ brief }: { brief: Brief }): ReactNode {
       )}
     </div>
   );
-}
-
-function fileName({ to }: Pick<Brief, 'to'>): string {
-  return `sevenfold-brief-${to.slice(0, 10)}.md`;
 }
