@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const outputs = [
   /^\{"data":\{.*"available_credits":1000/,
-  /^> .*simulated/i,
+  /^# Should I raise prices by 10%\?\n[^]*simulated/i,
   /"object":"list","data":\[\{"id":"ultra-economy"/,
   /^ *\{"id":"chatcmpl-opt_.*"content":"> .*simulated/i,
 ];
