@@ -26,7 +26,7 @@ const amountsOf = async (query = '') => {
   return rows.map((row) => Number(row[names.indexOf('amount')]));
 };
 
-test('the history as CSV has the lines of the JSON, and is no place of a cache', async () => {
+test('the history as CSV has the lines of the JSON, and is kept in no cache', async () => {
   const lines = await app.data<Transaction[]>('/credits/history', { token: person.token });
   const answer = await read();
   expect(
