@@ -5,7 +5,7 @@ import { creditLimits } from '#services/credits/contract.ts';
 import { historyCsv } from '#services/credits/history-csv.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { readCsv } from '#tests/support/csv.ts';
+import { readCsv } from '#tests/platform/read-csv.ts';
 import { give } from '#tests/support/processes/service.ts';
 
 /** The credit history as a file. */

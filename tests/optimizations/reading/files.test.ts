@@ -11,7 +11,7 @@ import type { KeyScope } from '#services/platform/contract.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
-import { readCsv } from '#tests/support/csv.ts';
+import { readCsv } from '#tests/platform/read-csv.ts';
 import { give } from '#tests/support/processes/service.ts';
 
 /** What programs read as files: runs, the list of them and the brief. */
