@@ -5,7 +5,7 @@ import { creditLimits } from '#services/credits/contract.ts';
 import { historyCsv } from '#services/credits/history-csv.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
-import { readCsv } from '#tests/support/csv.ts';
+import { readCsv } from '#tests/platform/read-csv.ts';
 import { give } from '#tests/support/processes/service.ts';
 
 /** The credit history as a file. */
@@ -26,7 +26,7 @@ const amountsOf = async (query = '') => {
   return rows.map((row) => Number(row[names.indexOf('amount')]));
 };
 
-test('the history as CSV has the lines of the JSON, and is no place of a cache', async () => {
+test('the history as CSV has the lines of the JSON, and is kept in no cache', async () => {
   const lines = await app.data<Transaction[]>('/credits/history', { token: person.token });
   const answer = await read();
   expect(

@@ -11,7 +11,7 @@ import type { KeyScope } from '#services/platform/contract.ts';
 import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
-import { readCsv } from '#tests/support/csv.ts';
+import { readCsv } from '#tests/platform/read-csv.ts';
 import { give } from '#tests/support/processes/service.ts';
 
 /** What programs read as files: runs, the list of them and the brief. */
@@ -68,7 +68,7 @@ const files = () => [
 ];
 
 describe('a file of runs', () => {
-  test('has its type, a name and no place in a cache, also for HEAD, and opens with a key', async () => {
+  test('a file of runs has its type and a name, is kept in no cache, and is read with a key, also by HEAD', async () => {
     const key = await keyFor('read');
     for (const { path, name, type } of files()) {
       const answers = [await get(path), await get(path, key), await get(path, key, 'HEAD')];
@@ -88,7 +88,7 @@ describe('a file of runs', () => {
     }
   });
 
-  test('opens with no key that lacks the scope', async () => {
+  test('a file of runs is not read with a key of another scope', async () => {
     const key = await keyFor('credits:read');
     for (const { path } of files())
       expect([path, (await get(path, key)).status]).toEqual([path, 403]);
@@ -126,7 +126,7 @@ describe('a run as Markdown', () => {
   const of = async (id: string, token = person.token) =>
     get(`/optimizations/${id}/markdown`, token);
 
-  test('is the text that its page saves', async () => {
+  test('a run as Markdown is the text that its page saves', async () => {
     const { data } = (await (await get(`/optimizations/${run.id}`)).json()) as {
       data: Optimization;
     };
@@ -135,12 +135,12 @@ describe('a run as Markdown', () => {
     expect(text).toContain(`## ${run.outcome!.split(' ')[0]}`);
   });
 
-  test('says of one that was not started that it is pending', async () => {
+  test('a run that was not started is pending in its Markdown', async () => {
     const text = await (await of(draft.id)).text();
     expect(text).toContain('\n**Pending.**\n');
   });
 
-  test('is not found by another user, nor once it is deleted', async () => {
+  test('a run as Markdown is not found by another user, nor once it is deleted', async () => {
     expect((await of(run.id, other.token)).status).toBe(404);
     const { id } = await council.data<Optimization>('/optimizations', {
       token: person.token,
@@ -166,7 +166,7 @@ describe('the list of runs as CSV', () => {
     readCsv(await (await get(`/optimizations?format=csv${query}`)).text());
   const idsOf = async (query = '') => (await rowsOf(query)).slice(1).map(([id]) => id);
 
-  test('has the rows that its page saves, and a cell holds any text without becoming a formula', async () => {
+  test('the list as CSV has the rows of the JSON, and a cell holds any text without becoming a formula', async () => {
     const { data } = await list();
     const file = await (await get('/optimizations?format=csv')).bytes();
     expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(file)).toBe(runsCsv(data));
@@ -185,7 +185,7 @@ describe('the list of runs as CSV', () => {
     });
   });
 
-  test('follows the filters, the order and the pages of the list', async () => {
+  test('the list as CSV follows the filters, the order and the pages of the list', async () => {
     expect(await idsOf('&status=completed')).toEqual([run.id]);
     expect(await idsOf('&sort=oldest')).toEqual([run.id, draft.id]);
     expect(await idsOf('&q=van')).toEqual([run.id]);
@@ -193,7 +193,7 @@ describe('the list of runs as CSV', () => {
     expect(await idsOf('&page=2')).toEqual([]);
   });
 
-  test('has an ETag of its own', async () => {
+  test('the list as CSV has an ETag of its own', async () => {
     const [asJson, asCsv] = [await get('/optimizations'), await get('/optimizations?format=csv')];
     const tag = asCsv.headers.get('etag') ?? '';
     expect(tag).not.toBe(asJson.headers.get('etag'));
@@ -204,7 +204,7 @@ describe('the list of runs as CSV', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  test('holds 1,000 runs, and the next page those after them', async () => {
+  test('a list as CSV holds 1,000 runs, and the next page those after them', async () => {
     await council.database.ownerPool.query(
       `insert into optimization_list
        select copy.* from optimization_list one, generate_series(1, $2::integer - 1) number,

@@ -2,7 +2,7 @@
 export function readCsv(file: string): string[][] {
   const text = file.replace(/^\uFEFF/, '');
   const rows: string[][] = [];
-  let row: string[] = [];
+  const row: string[] = [];
   let at = 0;
   while (at < text.length) {
     cell.lastIndex = at;
