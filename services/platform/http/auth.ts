@@ -40,7 +40,7 @@ export async function callerOf(
   return caller;
 }
 
-export function requireScope({ scopes }: CallingKey, scope: KeyScope | undefined): void {
+function requireScope({ scopes }: CallingKey, scope: KeyScope | undefined): void {
   if (scope === undefined)
     throw new Problem(
       'not-with-api-key',
