@@ -27,7 +27,7 @@ export function KeyForm({
   onCancel,
 }: {
   hasPassword: boolean | null;
-  onCreated: (created: NewKey) => Promise<void>;
+  onCreated: (created: NewKey) => void;
   /** No response came, so the key may exist. */
   onUnknown: () => void;
   onCancel: () => void;
@@ -44,7 +44,7 @@ export function KeyForm({
     send: async (request) => {
       try {
         const { key } = await write('POST', '/api-keys', request, ApiKeyReply);
-        await onCreated({ key, name: request.name, scopes: request.scopes });
+        onCreated({ key, name: request.name, scopes: request.scopes });
       } catch (error) {
         if (isUnanswered(error)) onUnknown();
         if (!wantsProof(error) || hasPassword === false) throw error;

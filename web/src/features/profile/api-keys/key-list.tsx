@@ -58,8 +58,8 @@ export function KeyList({ rows }: { rows: readonly ApiKeyRow[] }): ReactNode {
         }
       >
         <p>
-          Every program that uses <strong className="wrap-anywhere">{asked?.name}</strong> is signed
-          out at once. You can't undo this. Runs it started continue.
+          Programs that use <strong className="wrap-anywhere">{asked?.name}</strong> lose access at
+          once, and you can't undo this. Runs they started continue.
         </p>
       </Dialog>
     </section>

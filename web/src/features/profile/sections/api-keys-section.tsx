@@ -1,13 +1,14 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useRef, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { type ComponentType, type ReactNode, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { apiKeyLimits } from '#services/identity/contract/api-keys.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
-import { KeyForm, type NewKey } from '#web/features/profile/api-keys/key-form.tsx';
+import type { CreationProps } from '#web/features/profile/api-keys/creation.tsx';
 import { KeyList } from '#web/features/profile/api-keys/key-list.tsx';
-import { ShownKey } from '#web/features/profile/api-keys/shown-key.tsx';
+import { Outcome } from '#web/features/profile/outcome.tsx';
 import { apiKeysQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
+import { useAction } from '#web/features/profile/use-action.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 
@@ -35,50 +36,44 @@ export function ApiKeysSection({ hasPassword }: { hasPassword: boolean | null })
         skeleton={<Skeleton className="h-32" />}
       >
         {(rows) => (
-          <>
+          <div className="space-y-5">
             <KeyList rows={rows} />
-            <Creation live={rows.length} hasPassword={hasPassword} />
-          </>
+            <NewKey live={rows.length} hasPassword={hasPassword} />
+          </div>
         )}
       </QueryBlock>
     </Section>
   );
 }
 
-/** A button, then the form, then the key that it created. */
-function Creation({ live, hasPassword }: { live: number; hasPassword: boolean | null }): ReactNode {
-  const client = useQueryClient();
-  const [step, setStep] = useState<'closed' | 'form' | NewKey>('closed');
+/** A button, then the form and the key that it created. */
+function NewKey({ live, hasPassword }: { live: number; hasPassword: boolean | null }): ReactNode {
+  const { run, busy, failure } = useAction();
+  const [Opened, setOpened] = useState<ComponentType<CreationProps> | null>(null);
   const opener = useRef<HTMLButtonElement>(null);
-  const refresh = async (): Promise<void> =>
-    client.invalidateQueries({ queryKey: apiKeysQuery.queryKey });
+  const isFull = live >= apiKeyLimits.live;
+  const open = (): void =>
+    run(async () => {
+      const { Creation } = await import('#web/features/profile/api-keys/creation.tsx');
+      setOpened(() => Creation);
+      return null;
+    });
   const close = (): void => {
-    flushSync(() => setStep('closed'));
+    flushSync(() => setOpened(null));
     opener.current?.focus();
   };
-  if (typeof step === 'object') return <ShownKey created={step} onDone={close} />;
-  if (step === 'form')
-    return (
-      <KeyForm
-        hasPassword={hasPassword}
-        onCreated={async (created) => {
-          setStep(created);
-          await refresh();
-        }}
-        onUnknown={() => void refresh()}
-        onCancel={close}
-      />
-    );
+  if (Opened !== null) return <Opened hasPassword={hasPassword} onClose={close} />;
   return (
-    <div className="space-y-2">
-      {live >= apiKeyLimits.live ? (
+    <>
+      {isFull ? (
         <p className="text-sm text-ink-2">
           You can have up to {apiKeyLimits.live} keys. Revoke one to create another.
         </p>
       ) : null}
-      <Button ref={opener} onClick={() => setStep('form')} disabled={live >= apiKeyLimits.live}>
+      <Outcome done={null} failure={failure} title="We couldn't open the form" />
+      <Button ref={opener} onClick={open} busy={busy} disabled={isFull}>
         Create key
       </Button>
-    </div>
+    </>
   );
 }
