@@ -8,6 +8,7 @@ import { Problem } from '#services/platform/problem.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
 import type { CliCommand, SettingsCommand } from './command.ts';
+import { apiKeyCommands } from './api-keys.ts';
 import { anchorCommands } from './credits/anchors.ts';
 import { grantCommands } from './credits/grants.ts';
 import { creditRefundCommands } from './credits/refunds.ts';
@@ -39,6 +40,7 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...creditRefundCommands,
   ...reconcileCommands,
   ...userCommands,
+  ...apiKeyCommands,
   ...optimizationCommands,
   ...projectionCommands,
   ...eventCommands,
