@@ -82,17 +82,13 @@ const gift = (lotId: string, source: 'bonus' | 'other', credits: number): Credit
   sealed: { note: 'v1.key.nonce.note' },
 });
 
-const reserve = (runId: string, credits: number): CreditCommand => ({
+const reserve = (runId: string, credits: number, keyId?: string): CreditCommand => ({
   type: 'Reserve',
   runId,
   credits,
   month: '2026-11',
   limit: -1,
-});
-
-const reserveByKey = (runId: string, credits: number, id: string): CreditCommand => ({
-  ...reserve(runId, credits),
-  apiKey: { id, cap: 60 },
+  ...(keyId === undefined ? {} : { apiKey: { id: keyId, cap: 60 } }),
 });
 
 const capture = (runId: string, credits: number, refund: number): CreditCommand => ({
@@ -156,13 +152,13 @@ const accounts: Readonly<Record<string, readonly CreditCommand[]>> = {
   // By 2 keys of a cap of 60 each: what the first gets back is free for its last run.
   'credits-keys': [
     purchase('lot_of_keys', 200),
-    reserveByKey('opt_1', 14, 'key_first'),
+    reserve('opt_1', 14, 'key_first'),
     release('opt_1'),
-    reserveByKey('opt_2', 30, 'key_first'),
+    reserve('opt_2', 30, 'key_first'),
     capture('opt_2', 30, 15),
-    reserveByKey('opt_3', 20, 'key_second'),
+    reserve('opt_3', 20, 'key_second'),
     capture('opt_3', 20, 0),
-    reserveByKey('opt_4', 45, 'key_first'),
+    reserve('opt_4', 45, 'key_first'),
   ],
   'credits-refunds': [
     purchase('lot_refunded', 20),

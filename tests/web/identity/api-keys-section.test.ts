@@ -141,7 +141,7 @@ describe('the list of API keys', () => {
       await expect.poll(() => rows.count()).toBe(2 - number);
       await expect.poll(() => focused(page)).toBe('Your API keys');
     }
-    await section.getByText('Your keys will appear here.').waitFor();
+    await section.getByText('You have no API keys.').waitFor();
   });
 
   it('a key that ended elsewhere counts as revoked, and a failure leaves the key in the list', async () => {
@@ -247,8 +247,8 @@ describe('a new API key', () => {
         location.href,
         history.state,
         document.cookie,
-        { ...localStorage },
-        { ...sessionStorage },
+        localStorage,
+        sessionStorage,
         await indexedDB.databases(),
         await caches.keys(),
       ]),
@@ -388,6 +388,6 @@ describe('a change of the password', () => {
         ({ body }) => (body as { revoke_api_keys: boolean }).revoke_api_keys,
       ),
     ).toEqual([false, true]);
-    await keysOf(page).getByText('Your keys will appear here.').waitFor();
+    await keysOf(page).getByText('You have no API keys.').waitFor();
   });
 });

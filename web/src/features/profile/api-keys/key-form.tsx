@@ -12,7 +12,7 @@ import { Checkbox, FieldError, TextField } from '#web/ui/form/field.tsx';
 import { scopeWords } from './words.ts';
 
 /** A key that was just created, the only time its secret is known. */
-export type NewKey = { key: string; name: string; scopes: readonly KeyScope[] };
+export type NewKey = { key: string; scopes: readonly KeyScope[] };
 
 const usual = { scopes: ['run', 'read'] as readonly KeyScope[], monthlyCap: 100 };
 
@@ -44,7 +44,7 @@ export function KeyForm({
     send: async (request) => {
       try {
         const { key } = await write('POST', '/api-keys', request, ApiKeyReply);
-        onCreated({ key, name: request.name, scopes: request.scopes });
+        onCreated({ key, scopes: request.scopes });
       } catch (error) {
         if (isUnanswered(error)) onUnknown();
         if (!wantsProof(error) || hasPassword === false) throw error;
@@ -120,7 +120,7 @@ function Scopes({ error }: { error: string | undefined }): ReactNode {
   const faults = error === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': errorId };
   return (
     <fieldset className="min-w-0 space-y-1">
-      <legend className="font-medium">What it can do</legend>
+      <legend className="font-medium">What it can do (scopes)</legend>
       {keyScopes.map((scope) => (
         <Checkbox
           key={scope}

@@ -35,7 +35,7 @@ export function KeyList({ rows }: { rows: readonly ApiKeyRow[] }): ReactNode {
   return (
     <section ref={list} tabIndex={-1} aria-label="Your API keys" className="space-y-4">
       {rows.length === 0 ? (
-        <p className="text-ink-2">Your keys will appear here. You have none.</p>
+        <p className="text-ink-2">You have no API keys. Create one for each program of yours.</p>
       ) : (
         <ul className="divide-y divide-line">
           {rows.map((row) => (

@@ -10,7 +10,7 @@ const notCopied = 'Your browser blocked copying. Select the key instead.';
 
 /** The secret of a new key, once. It lives in the memory of this component and nowhere else. */
 export function ShownKey({
-  created: { key, name, scopes },
+  created: { key, scopes },
   onDone,
 }: {
   created: NewKey;
@@ -18,8 +18,8 @@ export function ShownKey({
 }): ReactNode {
   const { outcome, copy } = useCopy({ copied: 'API key copied', refused: notCopied });
   return (
-    <Notice tone="ok" title={`Key created: ${name}`}>
-      <div className="space-y-4">
+    <Notice tone="ok" title="Key created" announced="Key created">
+      <div className="space-y-4 pt-2">
         <TextField
           label="Your new API key"
           name="new_api_key"
