@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { apiKeyCommands } from '#services/cli/api-keys.ts';
+import { apiKeyCommands } from '#services/cli/access/api-keys.ts';
 import { UsageError } from '#services/cli/command.ts';
 import { NoSuchPerson } from '#services/cli/database.ts';
 import { userCommands } from '#services/cli/users.ts';

@@ -330,7 +330,7 @@ describe('a new API key', () => {
     expect(await keysOf(page).getByText('No key was created.').count()).toBe(0);
   });
 
-  it('an account without a password is told how to prove who it is', async () => {
+  it('an account without a password reads how to prove who it is', async () => {
     const page = await open('/profile', {
       api: keeper([], { isProved: false, has_password: false }),
     });

@@ -8,7 +8,7 @@ import {
 } from '#services/identity/api-keys/api-keys.ts';
 import { ApiKeyRequest } from '#services/identity/contract/api-keys.ts';
 import { keyScopes } from '#services/platform/contract.ts';
-import { amountOf } from './credits.ts';
+import { amountOf } from '#services/cli/credits.ts';
 import {
   operatorName,
   print,
@@ -18,9 +18,9 @@ import {
   table,
   text,
   UsageError,
-} from './command.ts';
-import type { CliCall, CliCommand } from './command.ts';
-import { personNamed } from './database.ts';
+} from '#services/cli/command.ts';
+import type { CliCall, CliCommand } from '#services/cli/command.ts';
+import { personNamed } from '#services/cli/database.ts';
 
 /** Keys of users' programs. Each use is written to the audit log, with the operator's name. */
 const list: CliCommand = {
