@@ -36,12 +36,13 @@ export type WebBuildOptions = {
 const sources = [
   'web/**/*',
   'services/*/*contract.ts',
+  'services/*/contract/*.ts',
   // The page that explains the method.
   'docs/method.md',
   'services/http/guide.ts',
   'services/identity/refusals.ts',
   // The pages share the view of a run and everything it is built from.
-  'services/optimizations/{contract,run,council,prompts,reading,refinement,check,files}/**/*.ts',
+  'services/optimizations/{run,council,prompts,reading,refinement,check,files}/**/*.ts',
   'services/platform/*.ts',
   // The prices on the home page.
   'services/payments/catalogue.ts',

@@ -8,7 +8,7 @@ export const silentSchemas: Plugin = {
   name: 'silent-schemas',
   enforce: 'pre',
   transform: {
-    filter: { id: /services\/\w+\/contract(?:\/\w+)?\.ts$/ },
+    filter: { id: /services\/\w+\/contract(?:\/[\w-]+)?\.ts$/ },
     handler(code) {
       return callsIn(this.parse(code, { lang: 'ts' }))
         .filter((call) => textOf(call, code).startsWith('v.pipe('))

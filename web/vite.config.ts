@@ -35,7 +35,7 @@ const pureSchemas: Plugin = {
   name: 'pure-schemas',
   enforce: 'pre',
   transform: {
-    filter: { id: /services\/\w+\/contract(?:\/\w+)?\.ts$/ },
+    filter: { id: /services\/\w+\/contract(?:\/[\w-]+)?\.ts$/ },
     handler: (code) => code.replaceAll(/\bv\.(?!parse|safeParse)\w+\(/g, '/*#__PURE__*/ $&'),
   },
 };

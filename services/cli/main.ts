@@ -8,6 +8,7 @@ import { Problem } from '#services/platform/problem.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
 import type { CliCommand, SettingsCommand } from './command.ts';
+import { apiKeyCommands } from './access/api-keys.ts';
 import { anchorCommands } from './credits/anchors.ts';
 import { grantCommands } from './credits/grants.ts';
 import { creditRefundCommands } from './credits/refunds.ts';
@@ -24,7 +25,7 @@ import { policyCommands } from './site/policies.ts';
 import { projectionCommands } from './projections.ts';
 import { runCommands } from './run.ts';
 import { stripeCommands } from './stripe.ts';
-import { tokenCommands } from './tokens.ts';
+import { tokenCommands } from './access/tokens.ts';
 import { userCommands } from './users.ts';
 
 /**
@@ -39,6 +40,7 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...creditRefundCommands,
   ...reconcileCommands,
   ...userCommands,
+  ...apiKeyCommands,
   ...optimizationCommands,
   ...projectionCommands,
   ...eventCommands,

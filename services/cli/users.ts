@@ -10,6 +10,7 @@ import {
   ErasureList,
   readErasures,
 } from '#services/identity/erasure/erasure.ts';
+import { listApiKeys } from '#services/identity/api-keys/api-keys.ts';
 import { voidLinks } from '#services/identity/links/links.ts';
 import { endSessionsOf, listSessions } from '#services/identity/sessions/sessions.ts';
 import { listUsers } from '#services/identity/accounts/users.ts';
@@ -104,13 +105,14 @@ const show: CliCommand = {
   noun: 'users',
   verb: 'show',
   arguments: '<email|user id>',
-  summary: "Shows one account's state, sessions, and credits.",
+  summary: "Shows one account's state, sessions, API keys, and credits.",
   options: {},
   async run(call) {
     const { database } = call;
     const account = await personIn(call);
     const { id } = account;
     const sessions = await listSessions(database.pool, id, null, now(database));
+    const { length: keys } = await listApiKeys(database.pool, id);
     const balance = await readBalance(database.pool, id);
     await database.audit({
       actor: operatorName(),
@@ -119,7 +121,7 @@ const show: CliCommand = {
       userId: id,
     });
     const described = describe(account);
-    printResult(call, { ...described, sessions, credits: balance }, [
+    printResult(call, { ...described, sessions, api_keys: keys, credits: balance }, [
       ...table(
         Object.entries(described).map(([name, value]) => [
           name.replaceAll('_', ' '),
@@ -128,6 +130,7 @@ const show: CliCommand = {
       ),
       '',
       `${balance.available_credits} credits available, ${balance.reserved_credits} reserved, ${balance.debt_credits} owed`,
+      keys === 1 ? '1 live API key' : `${keys} live API keys`,
       '',
       ...table([
         ['session', 'device', 'address', 'by', 'last used'],

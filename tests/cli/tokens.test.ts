@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UsageError } from '#services/cli/command.ts';
-import { tokenCommands } from '#services/cli/tokens.ts';
+import { tokenCommands } from '#services/cli/access/tokens.ts';
 import { listServiceTokens } from '#services/identity/service-tokens.ts';
 import { databaseOf } from '#tests/cli/in-process.ts';
 import { createTestApp } from '#tests/support/app.ts';

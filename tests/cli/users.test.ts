@@ -91,6 +91,7 @@ describe('users', () => {
         state: 'unconfirmed',
         has_password: true,
         sessions: [{ method: 'signup' }],
+        api_keys: 0,
         credits: { available_credits: 50 },
       });
       expect(JSON.stringify(shown)).not.toMatch(/argon2|hash/);

@@ -66,6 +66,15 @@ test.each(accounts)('the account of %s ends as it did, each balance as recompute
   expect(JSON.stringify(state.balance)).toMatchSnapshot();
 });
 
+test('what API keys hold and have used is read from their events', () => {
+  const recorded = recordedCreditEvents(events('credits-keys-2'));
+  const state = recorded.reduce((before, { event }) => evolveAccount(before, event), noAccount());
+  expect(state.keySpending).toEqual({
+    month: '2026-11',
+    credits: { key_first: 15 + 45, key_second: 20 },
+  });
+});
+
 test.each(runs)('the run of %s ends as it did, and reads as it did', (name) => {
   const all = events(name).map(runEventOf);
   const state = all.reduce(evolveRun, noRun());

@@ -12,16 +12,18 @@ import { live } from '#tests/optimizations/run/world.ts';
 import type { Append } from '#tests/optimizations/run/world.ts';
 
 /**
- * Writes the golden files that are missing, `node tests/golden/write.ts <number of the set>`: one stream
- * a file, one event a line, as the deciders decide them today. From 0.1 on a file is never written again.
+ * Writes the golden files that are missing, `node tests/golden/write.ts <number of the set> [name]`: one
+ * stream a file, one event a line, as the deciders decide them today. With a name only that stream is
+ * written. From 0.1 on a file is never written again.
  */
 type GoldenEvent = Omit<RecordedEvent, 'transactionId' | 'globalPosition'>;
 
-const [, , set = '1'] = process.argv;
+const [, , set = '1', only] = process.argv;
 const noon = Date.parse('2026-11-20T12:00:00.000Z');
 const at = (day: number) => new Date(noon + day * 86_400_000).toISOString();
 
 function write(name: string, appends: readonly Append[], fingerprints: readonly string[] = []) {
+  if (only !== undefined && only !== name) return;
   const lines = stored(appends, fingerprints).map((event) => JSON.stringify(event));
   const file = join(import.meta.dirname, `${name}-${set}.jsonl`);
   if (!existsSync(file)) writeFileSync(file, `${lines.join('\n')}\n`);
@@ -80,12 +82,13 @@ const gift = (lotId: string, source: 'bonus' | 'other', credits: number): Credit
   sealed: { note: 'v1.key.nonce.note' },
 });
 
-const reserve = (runId: string, credits: number): CreditCommand => ({
+const reserve = (runId: string, credits: number, keyId?: string): CreditCommand => ({
   type: 'Reserve',
   runId,
   credits,
   month: '2026-11',
   limit: -1,
+  ...(keyId === undefined ? {} : { apiKey: { id: keyId, cap: 60 } }),
 });
 
 const capture = (runId: string, credits: number, refund: number): CreditCommand => ({
@@ -145,6 +148,17 @@ const accounts: Readonly<Record<string, readonly CreditCommand[]>> = {
     release('opt_3'),
     consume(35),
     { type: 'CloseAccount', reason: 'erasure' },
+  ],
+  // By 2 keys of a cap of 60 each: what the first gets back is free for its last run.
+  'credits-keys': [
+    purchase('lot_of_keys', 200),
+    reserve('opt_1', 14, 'key_first'),
+    release('opt_1'),
+    reserve('opt_2', 30, 'key_first'),
+    capture('opt_2', 30, 15),
+    reserve('opt_3', 20, 'key_second'),
+    capture('opt_3', 20, 0),
+    reserve('opt_4', 45, 'key_first'),
   ],
   'credits-refunds': [
     purchase('lot_refunded', 20),

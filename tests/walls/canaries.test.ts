@@ -38,6 +38,7 @@ const person = {
   nextPassword: secret('Canary-Passphrase-Two-82'),
   lastPassword: secret('Canary-Passphrase-Three-93'),
   wrongPassword: secret('Canary-Wrong-Guess-64'),
+  keyName: 'Canary program of the lighthouse',
 };
 const question = {
   challenge: secret('Canary challenge: shall we sell the lighthouse?'),
@@ -190,6 +191,23 @@ async function theAccount({ token }: Session): Promise<Session> {
   return data;
 }
 
+/** A key that is created, used where it may and where it may not, and revoked. */
+async function theKey({ token }: Session): Promise<void> {
+  const request = { name: person.keyName, scopes: ['read'], monthly_cap: 10 };
+  await here.post('/api-keys', { ...request, scopes: [person.keyName] }, token);
+  const { data } = await here.post<{ id: string; key: string }>('/api-keys', request, token);
+  const key = secret(data.key);
+  expect((await here.get('/optimizations', key)).status).toBe(200);
+  await here.get(`/optimizations?api_key=${key}`, token);
+  await here.get(`/optimizations/${key}`, token);
+  await here.post('/optimizations', question, key);
+  await here.get('/users/me', key);
+  await here.post('/api-keys', { ...request, name: key }, key);
+  await here.get('/optimizations', secret(`${key.slice(0, -2)}xx`));
+  await app.call(`/api-keys/${data.id}`, { method: 'DELETE', token, body: {} });
+  await here.get('/optimizations', key);
+}
+
 async function aRun({ token, user }: Session): Promise<void> {
   await give(app, user.id, 50);
   const call = async (path: string, body?: object) => {
@@ -236,6 +254,7 @@ test('no log, refusal, job or row holds passwords, tokens or texts of people', a
   await wrongWaysIn();
   await linksOfEveryKind();
   const session = await theAccount(await theSession());
+  await theKey(session);
   await aRun(session);
   await theMails();
   await app.call('/users/me', { method: 'DELETE', token: session.token, body: {} });
@@ -244,7 +263,7 @@ test('no log, refusal, job or row holds passwords, tokens or texts of people', a
   expect(secrets.size).toBeGreaterThan(45);
   expect(refusals.length).toBeGreaterThan(20);
   expect(app.logged.length).toBeGreaterThan(60);
-  const identifying = [person.name, person.email, person.nextEmail];
+  const identifying = [person.name, person.email, person.nextEmail, person.keyName];
   const all = [...secrets, ...identifying];
   expect(withAny(app.logged, all)).toEqual([]);
   expect(withAny(refusals, all)).toEqual([]);
@@ -265,6 +284,8 @@ test('no log, refusal, job or row holds passwords, tokens or texts of people', a
     'address.changed',
     'address.confirmed',
     'address.restored',
+    'api-key.created',
+    'api-key.revoked',
     'link.asked',
     'link.refused',
     'link.used',
@@ -281,6 +302,7 @@ test('no log, refusal, job or row holds passwords, tokens or texts of people', a
   expect(await tracesOf(ownerPool, [...secrets])).toEqual([]);
   const known = await tracesOf(ownerPool, identifying);
   expect([...new Set(known.map(({ table }) => table))].toSorted()).toEqual([
+    'public.api_key',
     'public.auth_link',
     'public.users',
   ]);

@@ -93,6 +93,15 @@ export async function revokeApiKey(
   return rowCount === 1;
 }
 
+/** Whose key it is, revoked or not; null for an unknown id. */
+export async function ownerOfApiKey(pool: Queryable, id: string): Promise<string | null> {
+  const { rows } = await pool.query<{ userId: string }>(
+    'select user_id as "userId" from api_key where id = $1',
+    [id],
+  );
+  return rows[0]?.userId ?? null;
+}
+
 /** Revokes all of a user's keys; returns how many were live. */
 export async function revokeApiKeysOf(
   client: Queryable,

@@ -50,7 +50,7 @@ export function passwordChangedEmail(head: EmailHead): EmailContent {
     paragraphs: [
       `The password of your ${head.productName} account was just changed, and every other device was signed out.`,
       "If it was you, there's nothing to do.",
-      "If it wasn't you, someone else has been in your account. Choose a new password now. That signs them out too.",
+      "If it wasn't you, someone else has been in your account. Choose a new password now. That signs them out too, and revokes all API keys.",
     ],
     action: { label: 'Choose a new password', url: `${head.publicUrl}/forgot-password` },
   };

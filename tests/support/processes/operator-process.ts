@@ -5,7 +5,7 @@ import { openDatabase } from '#services/cli/database.ts';
 import { eventCommands } from '#services/cli/events.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { projectionCommands } from '#services/cli/projections.ts';
-import { tokenCommands } from '#services/cli/tokens.ts';
+import { tokenCommands } from '#services/cli/access/tokens.ts';
 import { loadEnv } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import type { Asked, Outcome, Replied } from './operator.ts';

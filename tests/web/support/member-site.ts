@@ -344,6 +344,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
     'GET /api/optimizations/competitive': ok({ run: decision }),
     'GET /api/credits/model-costs': ok(modelPrices),
     'GET /api/auth/sessions': ok([]),
+    'GET /api/api-keys': ok([]),
     'GET /api/credits/balance': ok(balance),
     'GET /api/credits/packages': ok(packages),
     'GET /api/credits/plan': ok({ tier: 'free', monthly_limit: 5, plan: null }),

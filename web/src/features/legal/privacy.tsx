@@ -50,6 +50,12 @@ const sections: readonly PolicySection[] = [
           a week after it ends.
         </li>
         <li>
+          <strong>Your API keys</strong>, if you create any: a name, the first characters, a one-way
+          hash of the key, what it may do and use, and when it was created, last used and revoked.
+          Your credit ledger says which key started a run. You can see your keys in your account
+          settings. We keep them until you delete your account.
+        </li>
+        <li>
           <strong>Messages to us</strong>: what you write in the contact form, its topic and your
           email address, encrypted. We delete a message after {contactLimits.keptDays} days.
         </li>

@@ -14,6 +14,7 @@ import {
 } from '#web/features/identity/sessions/session.ts';
 import { PlanSummary } from '#web/features/plan/plan-summary.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
+import { ApiKeysSection } from '#web/features/profile/sections/api-keys-section.tsx';
 import { ConsentSection } from '#web/features/profile/sections/consent-section.tsx';
 import { AppearanceSection } from '#web/features/profile/sections/appearance-section.tsx';
 import { DeleteSection } from '#web/features/profile/sections/delete-section.tsx';
@@ -24,7 +25,7 @@ import { NotificationsSection } from '#web/features/profile/sections/notificatio
 import { PasswordSection } from '#web/features/profile/sections/password-section.tsx';
 import { PictureSection } from '#web/features/profile/sections/picture-section.tsx';
 import { accountQuery } from '#web/api/account.ts';
-import { sessionsQuery } from '#web/features/profile/queries.ts';
+import { apiKeysQuery, sessionsQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { SessionsSection } from '#web/features/profile/sections/sessions-section.tsx';
 import { askPermission, permission } from '#web/member/bell/browser.ts';
@@ -59,6 +60,7 @@ function Sections({ user }: { user: User }): ReactNode {
   const plan = useQuery(planQuery);
   const purchases = useInfiniteQuery(purchasesQuery);
   const sessions = useQuery(sessionsQuery);
+  const keys = useQuery(apiKeysQuery);
   const navigate = useNavigate();
   useEffect(() => {
     // A change also shows in the bar and in other tabs.
@@ -72,7 +74,7 @@ function Sections({ user }: { user: User }): ReactNode {
   };
   return (
     <Together
-      answers={[account, plan, sessions]}
+      answers={[account, plan, sessions, keys]}
       label="Loading your account"
       skeleton={<AccountSkeleton />}
     >
@@ -134,6 +136,7 @@ function Sections({ user }: { user: User }): ReactNode {
             )}
           </Section>
           <SessionsSection />
+          <ApiKeysSection hasPassword={hasPassword} />
           <AppearanceSection preferences={user.preferences} onSave={savePreferences} />
           <ConsentSection />
           <ExportSection hasPassword={hasPassword} />

@@ -181,6 +181,8 @@ export function Checkbox({
   const describedBy = classNames(
     hint !== undefined && `${id}-hint`,
     error !== undefined && `${id}-error`,
+    // The error of a group of checkboxes.
+    input['aria-describedby'],
   );
   return (
     <div className="space-y-1">
@@ -190,7 +192,7 @@ export function Checkbox({
           type="checkbox"
           id={id}
           className="size-6 shrink-0 accent-accent"
-          aria-invalid={error === undefined ? undefined : true}
+          aria-invalid={error === undefined ? input['aria-invalid'] : true}
           aria-describedby={describedBy || undefined}
         />
         <label htmlFor={id} className="grow">

@@ -19,12 +19,12 @@ const reasons: Readonly<Record<string, { title: string; words: string }>> = {
   confirmed: {
     title: 'Your email address is confirmed',
     words:
-      'This account was created in another browser. To make sure only you can use it, we removed its password and signed out every device. Choose a new password.',
+      'This account was created in another browser. To make sure only you can use it, we removed its password, signed out every device, and revoked all API keys. Choose a new password.',
   },
   undone: {
     title: 'Your address is restored',
     words:
-      'We removed the password and signed out every device, so the person who changed your address is locked out. Choose a new password.',
+      'We removed the password, signed out every device, and revoked all API keys, so the person who changed your address is locked out. Choose a new password.',
   },
 };
 
@@ -49,7 +49,10 @@ function Reason({ reason }: { reason: string | undefined }): ReactNode {
   const known = reason !== undefined && Object.hasOwn(reasons, reason) ? reasons[reason] : null;
   if (!known)
     return (
-      <p className="text-ink-2">Saving signs you in here and signs you out everywhere else.</p>
+      <p className="text-ink-2">
+        Saving signs you in here and signs you out everywhere else. If you have API keys, they stop
+        working, too.
+      </p>
     );
   return (
     <Notice tone="ok" title={known.title} announced={known.title}>

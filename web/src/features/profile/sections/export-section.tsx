@@ -1,10 +1,11 @@
 import { type ReactNode, useState } from 'react';
 import { ExportReply } from '#services/identity/contract.ts';
-import { ApiProblem, read } from '#web/api/api.ts';
+import { read } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 import { Outcome } from '#web/features/profile/outcome.tsx';
 import { PasswordGate } from '#web/features/profile/password-gate.tsx';
+import { proofWithoutPassword, wantsProof } from '#web/features/profile/recent-proof.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
 
@@ -31,7 +32,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
       try {
         return await download();
       } catch (error) {
-        if (!wantsPassword(error) || hasPassword === false) throw error;
+        if (!wantsProof(error) || hasPassword === false) throw error;
         setAsked(true);
         return null;
       }
@@ -49,11 +50,7 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
             done={csv && !failure ? `${fileName} is in your downloads.` : null}
             failure={failure}
             title="We couldn't export your data"
-            safe={
-              wantsPassword(failure)
-                ? 'This account has no password. Sign in with a new link or choose a password above, then try again.'
-                : 'Nothing is lost.'
-            }
+            safe={wantsProof(failure) ? proofWithoutPassword : 'Nothing is lost.'}
           />
           <Button onClick={start} busy={busy}>
             {busy ? 'Preparing…' : 'Export my data'}
@@ -78,8 +75,4 @@ function Tables({ csv }: { csv: ExportReply['csv'] }): ReactNode {
       </ul>
     </div>
   );
-}
-
-function wantsPassword(error: unknown): boolean {
-  return error instanceof ApiProblem && error.code === 'reauthentication-required';
 }

@@ -1,12 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useState } from 'react';
 import { PasswordChangeRequest, type Profile } from '#services/identity/contract.ts';
 import { DoneReply } from '#services/identity/contract/session.ts';
 import { write } from '#web/api/api.ts';
 import { Button } from '#web/ui/form/button.tsx';
+import { Checkbox } from '#web/ui/form/field.tsx';
 import { PasswordField } from '#web/ui/form/password-field.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
 import { profileKey } from '#web/api/account.ts';
+import { apiKeysQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
 import { useChange } from '#web/features/profile/use-change.ts';
@@ -44,19 +46,23 @@ export function PasswordSection({
 
 function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactNode {
   const client = useQueryClient();
+  const { data: keys } = useQuery(apiKeysQuery);
   const [password, setPassword] = useState('');
   const form = useChange({
     schema: PasswordChangeRequest,
     read: (data) => ({
       current_password: data.get('current_password') ?? '',
       new_password: data.get('new_password') ?? '',
+      revoke_api_keys: data.has('revoke_api_keys'),
     }),
     send: async (request) => {
       await write('POST', '/auth/password/change', request, DoneReply);
       setPassword('');
-      // The change ended the other sessions and dropped an unconfirmed new address.
+      // The change ended the other sessions, maybe the API keys, and dropped an unconfirmed new address.
       await client.invalidateQueries({ queryKey: profileKey });
-      return "Password changed. You're signed out everywhere else.";
+      return request.revoke_api_keys
+        ? "Password changed. You're signed out everywhere else, and your API keys are revoked."
+        : "Password changed. You're signed out everywhere else.";
     },
     fieldOf,
     clears: true,
@@ -82,6 +88,13 @@ function PasswordForm({ email, Rules }: { email: string; Rules: Rules }): ReactN
       >
         <Rules password={password} />
       </PasswordField>
+      {keys === undefined || keys.length === 0 ? null : (
+        <Checkbox
+          label="Also revoke my API keys"
+          name="revoke_api_keys"
+          hint="Programs that use them stop working. Do this if someone else knew your password."
+        />
+      )}
       <Outcome done={form.done} failure={form.failure} title="We couldn't change your password" />
       <Button type="submit" busy={form.busy}>
         {form.busy ? 'Changing…' : 'Change password'}

@@ -6,7 +6,7 @@ import {
   serviceScopes,
 } from '#services/identity/service-tokens.ts';
 import type { ServiceScope, ServiceToken } from '#services/identity/service-tokens.ts';
-import { amountOf } from './credits.ts';
+import { amountOf } from '#services/cli/credits.ts';
 import {
   operatorName,
   print,
@@ -16,8 +16,8 @@ import {
   table,
   text,
   UsageError,
-} from './command.ts';
-import type { CliCommand } from './command.ts';
+} from '#services/cli/command.ts';
+import type { CliCommand } from '#services/cli/command.ts';
 
 const issue: CliCommand = {
   noun: 'tokens',
