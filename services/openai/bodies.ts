@@ -8,7 +8,7 @@ import { chatError } from './errors.ts';
  * The bodies of responses that last as long as a run. Something is written every few seconds, because
  * proxies and clients give up on a connection without bytes.
  */
-export const keepAliveMs = 15_000;
+const keepAliveMs = 15_000;
 
 export type Followed = {
   /** The run whenever it has changed, last as it ended. */
