@@ -13,7 +13,7 @@ import {
 } from '#services/optimizations/reading/words/refinement.ts';
 import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
 import { modelCost } from '#services/platform/numbers.ts';
-import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
+import { costColumns, costRows, tookWords } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { degradedWords } from '#services/optimizations/reading/degraded.ts';
 import { resultMarkdown } from './result-markdown.ts';
@@ -40,7 +40,7 @@ export function runMarkdown(run: Optimization): string {
     refinementLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
     ...answers(run),
-    costs(run),
+    ...(run.council.shared ? [...standIns(run), tookWords(run.council)] : [costs(run)]),
   ];
   return `${parts
     .map((part) => part.trim())
