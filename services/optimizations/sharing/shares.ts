@@ -6,6 +6,7 @@ import type { Share, ShareRequest } from '#services/optimizations/contract/shari
 import { keyOf } from '#services/optimizations/run/key.ts';
 import type { Known } from '#services/optimizations/run/state.ts';
 import type { Audit } from '#services/platform/audit.ts';
+import { idPattern } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
@@ -110,6 +111,7 @@ export async function endShare(
   { pool, audit, clock }: OwnerDependencies,
   { id, runId, userId }: { id: string; runId: string; userId: string },
 ): Promise<void> {
+  if (!idPattern('shr').test(id)) throw noSuchShare();
   const outcome = await inTransaction(pool, async (client) => {
     const revoked = await revokeShare(client, { id, runId, now: clock() });
     const entry = { actor: userId, action: 'share.revoked', subject: id, userId };
