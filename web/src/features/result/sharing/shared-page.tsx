@@ -22,8 +22,10 @@ export function SharedPage({ token }: { token: string }): ReactNode {
   const shared = useQuery(sharedQuery(token));
   // Also of a link that worked when the page was opened.
   if (shared.error instanceof ApiProblem && shared.error.status === 404) return <NoSuchLink />;
+  const isFailed = shared.data === undefined && shared.error !== null;
   return (
-    <div className="mx-auto min-h-dvh max-w-page px-4 pt-8 sm:px-6 print:p-0">
+    <div className="mx-auto min-h-dvh max-w-page space-y-6 px-4 pt-8 sm:px-6 print:p-0">
+      {isFailed ? <h1 className="text-4xl">Shared result</h1> : null}
       <QueryBlock
         answer={shared}
         label="Loading the result"
