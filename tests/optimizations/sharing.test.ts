@@ -66,6 +66,8 @@ async function shown(of: Share): Promise<{ reply: SharedReply; text: string }> {
 /** Everything of a 404 but its own id. */
 async function refusal(response: Response): Promise<unknown> {
   expect(response.status).toBe(404);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('x-robots-tag')).toBe('noindex');
   return { ...((await response.json()) as object), request_id: '' };
 }
 
@@ -229,7 +231,7 @@ async function rowsOf(userId: string): Promise<number | null> {
 describe('what a reader gets', () => {
   /** What must be nowhere in a reply. */
   const owned = (): string[] => [run.id, person.userId, person.email, 'Canary file', 'canary-file'];
-  const private_ = ['Canary context', 'Canary objective', 'Canary constraint', 'Canary fact'];
+  const besides = ['Canary context', 'Canary objective', 'Canary constraint', 'Canary fact'];
 
   /** Keys of figures that are the owner's, with their values, wherever they are. */
   function amountsIn(value: unknown): [string, unknown][] {
@@ -253,7 +255,7 @@ describe('what a reader gets', () => {
     );
     const made = await share();
     const { text, reply } = await shown(made);
-    for (const canary of [...owned(), ...private_]) expect(text).not.toContain(canary);
+    for (const canary of [...owned(), ...besides]) expect(text).not.toContain(canary);
     for (const [key, amount] of amountsIn(reply))
       expect([0, null, ''], `${key}: ${JSON.stringify(amount)}`).toContain(amount);
     expect(text).not.toContain('"done"');

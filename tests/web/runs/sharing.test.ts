@@ -72,7 +72,7 @@ describe('the dialog of a result', () => {
       .getByText('They never see your name, your files, or your credits.')
       .waitFor();
     await dialog(page).getByText('Answers, reasons and quotes may repeat').waitFor();
-    await dialog(page).getByText('No link works now.').waitFor();
+    await dialog(page).getByText('No working links.').waitFor();
     await create(page).click();
     await dialog(page).getByText('Expires on December 24, 2026 · Context hidden').waitFor();
     expect(await dialog(page).getByLabel('Link created on').inputValue()).toBe(shareOf(1).url);
@@ -159,7 +159,9 @@ describe('the page of a link', () => {
     const page = await visit(() => ok(replyOf(rootStory)));
     const own = rootStory.copy();
     await page.getByRole('heading', { name: own.title, level: 1 }).waitFor();
-    await page.getByText("Who asked isn't shown, nor the context they gave.").waitFor();
+    await page
+      .getByText("The person who asked isn't named, and the context isn't shown.")
+      .waitFor();
     await page.getByText('This link expires on December 24, 2026.').waitFor();
     expect(await page.title()).toBe(`${own.title} · Sevenfold`);
     expect(await page.locator('meta[name="robots"]').getAttribute('content')).toBe('noindex');
@@ -175,8 +177,8 @@ describe('the page of a link', () => {
       'Print or save as PDF',
     ])
       expect(names).toContain(file);
-    for (const own of ['Share', 'Request Refinement', 'Duplicate', 'Rename', 'Delete'])
-      expect(names.join()).not.toContain(own);
+    for (const action of ['Share', 'Request Refinement', 'Duplicate', 'Rename', 'Delete'])
+      expect(names.join()).not.toContain(action);
     expect(await page.locator('main input').count()).toBe(0);
     const words = await page.locator('main').innerText();
     expect(words).not.toContain(context);

@@ -21,6 +21,7 @@ export function ShareList({ runId }: { runId: string }): ReactNode {
       <h3 id={title} className="text-lg font-semibold">
         Links
       </h3>
+      <p className="text-sm text-ink-2">Links also stop working when you delete the run.</p>
       <QueryBlock
         answer={shares}
         label="Loading the links"
@@ -30,7 +31,7 @@ export function ShareList({ runId }: { runId: string }): ReactNode {
         {(rows) => (
           <>
             {rows.length === 0 ? (
-              <p className="text-ink-2">No link works now. The ones you create appear here.</p>
+              <p className="text-ink-2">No working links. New ones appear here.</p>
             ) : null}
             {/* Kept while it is empty: it takes the focus when its last link goes. */}
             <ul ref={list} tabIndex={-1} aria-labelledby={title} className="divide-y divide-line">

@@ -38,8 +38,8 @@ export function SharedHead({
         </time>
       </p>
       <p className="max-w-prose text-sm text-ink-2">
-        Who asked isn't shown{showsContext ? '' : ', nor the context they gave'}. This link expires
-        on {day(expiresAt)}.
+        The person who asked isn't named{showsContext ? '' : ", and the context isn't shown"}. This
+        link expires on {day(expiresAt)}.
       </p>
       <RefinementNote view={view} />
       <SimulatedMark seats={view.seats} standIn={view.standIn} shared />

@@ -24,7 +24,7 @@ export function SharedPage({ token }: { token: string }): ReactNode {
   if (shared.error instanceof ApiProblem && shared.error.status === 404) return <NoSuchLink />;
   const isFailed = shared.data === undefined && shared.error !== null;
   return (
-    <div className="mx-auto min-h-dvh max-w-page space-y-6 px-4 pt-8 sm:px-6 print:p-0">
+    <div className="mx-auto max-w-page space-y-6 px-4 pt-8 sm:px-6 print:p-0">
       {isFailed ? <h1 className="text-4xl">Shared result</h1> : null}
       <QueryBlock
         answer={shared}
@@ -39,7 +39,7 @@ export function SharedPage({ token }: { token: string }): ReactNode {
 }
 
 /** As the result's own page, without what only its owner can do. */
-export function SharedResult({ reply }: { reply: SharedReply }): ReactNode {
+function SharedResult({ reply }: { reply: SharedReply }): ReactNode {
   const { run } = reply;
   const described = useMemo(() => describeRun(run.council, 0), [run]);
   useWindowTitle(windowTitle(run.council.title ?? erased));
