@@ -304,7 +304,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     without: {
       user_id: whose,
       token_hash: 'A hash by which the link is recognised',
-      sealed_token: 'Opens the page for whoever has it; the run lists live links',
+      sealed_token: 'Opens the page for anyone who has it; the run lists live links',
     },
     order: 'created_at, id',
   },

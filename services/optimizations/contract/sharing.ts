@@ -46,7 +46,7 @@ const ShareId = v.pipe(v.string(), v.description("The link's id: `shr_` and 26 c
 /** A live link, for the owner of its run. */
 export const Share = v.object({
   id: ShareId,
-  url: v.pipe(v.string(), v.description('The address of the page. Whoever has it can read')),
+  url: v.pipe(v.string(), v.description('The address of the page. Anyone who has it can read')),
   shows_context: v.boolean(),
   created_at: Time,
   expires_at: Time,

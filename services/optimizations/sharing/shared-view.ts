@@ -92,8 +92,8 @@ function sharedCall(call: CallView, accepted: CallView['draft']): CallView {
 
 function sharedAttempt(attempt: AttemptView): AttemptView {
   const { status, model, simulated, startedAt, latencyMs, failure, repaired, final } = attempt;
-  const unshown = { costMicros: null, usage: null, retryAt: null };
-  return { status, model, simulated, startedAt, latencyMs, failure, repaired, final, ...unshown };
+  const left = { costMicros: null, usage: null, retryAt: null };
+  return { status, model, simulated, startedAt, latencyMs, failure, repaired, final, ...left };
 }
 
 function sharedRefines(refines: RefinesView, showsContext: boolean): RefinesView {

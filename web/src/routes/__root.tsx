@@ -29,7 +29,7 @@ const footer = (
 
 export const Route = createRootRoute({ component: Root });
 
-/** A user's pages, and a result for whoever has its link: with the brand alone, as the server sends them. */
+/** A user's pages, and shared results: with the brand alone, as the server sends them. */
 const beginsBare = ({ routeId }: { routeId: string }): boolean =>
   routeId === '/_signed-in' || routeId === '/shared/$token';
 

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { queryClient } from '#web/api/query-client.ts';
 import { SharedPage } from '#web/features/result/sharing/shared-page.tsx';
 
-/** Needs no sign-in: whoever has the link may read. */
+/** Needs no sign-in: everyone who has the link may read. */
 export const Route = createFileRoute('/shared/$token')({
   component: Shared,
   staticData: { title: 'Shared result' },

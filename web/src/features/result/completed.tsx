@@ -7,7 +7,7 @@ import { useTicked } from '#web/run/ticks.ts';
 import { NextSteps } from './next-steps.tsx';
 import { Parts } from './parts.tsx';
 import { NewerAnswer } from './refined.tsx';
-import { Tools } from './tools.tsx';
+import { Tools } from './tools/tools.tsx';
 
 /** The page of a finished run. */
 export function Completed({ runId }: { runId: string }): ReactNode {

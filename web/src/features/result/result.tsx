@@ -18,7 +18,7 @@ import { useWindowTitle } from '#web/ui/use-window-title.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
-import { usePrintedWhole } from './printed-whole.ts';
+import { usePrintedWhole } from './tools/printed-whole.ts';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
 /** Only a run that has ended needs the code that draws these. */

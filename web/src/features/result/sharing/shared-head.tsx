@@ -46,8 +46,8 @@ export function SharedHead({
       <RunPanelNote view={view} />
       {isNewerShared ? (
         <Notice tone="warn" title="There is a newer result">
-          This result was refined since, and the newer one is shared, too. Ask whoever sent you this
-          link for the newer one.
+          This result was refined since, and the newer one is shared, too. Ask the person who sent
+          you this link for the newer one.
         </Notice>
       ) : null}
     </header>

@@ -7,17 +7,17 @@ import { erased } from '#services/optimizations/reading/texts.ts';
 import { ApiProblem } from '#web/api/api.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { productName, windowTitle } from '#web/app/product.ts';
-import { Files } from '#web/features/result/files.tsx';
+import { Files } from '#web/features/result/tools/files.tsx';
 import { ReadSteps } from '#web/features/result/next-steps.tsx';
 import { Parts } from '#web/features/result/parts.tsx';
-import { usePrintedWhole } from '#web/features/result/printed-whole.ts';
+import { usePrintedWhole } from '#web/features/result/tools/printed-whole.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { useWindowTitle } from '#web/ui/use-window-title.ts';
 import { sharedQuery } from './queries.ts';
 import { NoSuchLink } from './no-such-link.tsx';
 import { SharedHead } from './shared-head.tsx';
 
-/** A result for whoever has its link. */
+/** A result for everyone who has its link. */
 export function SharedPage({ token }: { token: string }): ReactNode {
   const shared = useQuery(sharedQuery(token));
   // Also of a link that worked when the page was opened.

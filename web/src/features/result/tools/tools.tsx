@@ -3,7 +3,7 @@ import { type ReactNode, useId } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { Button, LinkButton } from '#web/ui/form/button.tsx';
 import { Files } from './files.tsx';
-import { ShareButton } from './sharing/share-button.tsx';
+import { ShareButton } from '#web/features/result/sharing/share-button.tsx';
 
 /** What the owner of a result can do with it. */
 export function Tools({ run, onRefine }: { run: Optimization; onRefine: () => void }): ReactNode {
