@@ -19,8 +19,8 @@ export type ShareRow = {
 
 const columns = 'id, user_id, run_id, sealed_token, shows_context, created_at, expires_at';
 
-/** SQL: neither revoked nor expired. The parameter is the time. */
-const isLive = (time: string) => `revoked_at is null and expires_at > ${time}`;
+/** Neither revoked nor expired; the first value of the statement is the time. */
+const isLive = 'revoked_at is null and expires_at > $1';
 
 export type NewShare = ShareRow & { token: string };
 
@@ -38,8 +38,8 @@ export async function insertShare(
   );
   if (accounts === 0) return 'gone';
   const { rows } = await client.query<{ id: string }>(
-    `select id from share_link where id = $2 or (run_id = $1 and ${isLive('$3')})`,
-    [row.run_id, row.id, row.created_at],
+    `select id from share_link where id = $2 or (run_id = $3 and ${isLive})`,
+    [row.created_at, row.id, row.run_id],
   );
   if (rows.some(({ id }) => id === row.id)) return 'there';
   if (rows.length >= shareLimits.live) return 'full';
@@ -66,9 +66,9 @@ export async function liveShares(
   now: number,
 ): Promise<ShareRow[]> {
   const { rows } = await client.query<ShareRow>(
-    `select ${columns} from share_link where run_id = $1 and ${isLive('$2')}
+    `select ${columns} from share_link where run_id = $2 and ${isLive}
      order by created_at desc, id desc`,
-    [runId, new Date(now)],
+    [new Date(now), runId],
   );
   return rows;
 }
@@ -80,9 +80,9 @@ export async function findShare(
   now: number,
 ): Promise<ShareRow | null> {
   const { rows } = await client.query<ShareRow>(
-    `select ${columns} from share_link where token_hash = $1 and ${isLive('$2')}
+    `select ${columns} from share_link where token_hash = $2 and ${isLive}
      and exists (select from users where users.id = user_id and erasing_at is null)`,
-    [hashOf(token), new Date(now)],
+    [new Date(now), hashOf(token)],
   );
   return rows[0] ?? null;
 }
@@ -113,8 +113,8 @@ export async function isAnyShared(
 ): Promise<boolean> {
   if (runIds.length === 0) return false;
   const { rows } = await client.query(
-    `select from share_link where run_id = any ($1) and ${isLive('$2')} limit 1`,
-    [runIds, new Date(now)],
+    `select from share_link where run_id = any ($2) and ${isLive} limit 1`,
+    [new Date(now), runIds],
   );
   return rows.length === 1;
 }

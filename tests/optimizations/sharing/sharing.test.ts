@@ -323,6 +323,13 @@ describe('a refinement', () => {
 
     expect((await shown(first)).reply.newer_shared).toBe(true);
     expect((await shown(closed)).reply.newer_shared).toBe(false);
+
+    // It is deleted and restored with its root.
+    await owners(`/optimizations/${run.id}`, { method: 'DELETE' });
+    for (const one of [first, closed, open]) expect((await read(one)).status).toBe(404);
+    await owners(`/optimizations/${run.id}/restore`, { method: 'POST' });
+    expect((await read(closed)).status).toBe(200);
+
     for (const one of [closed, open]) await revoke(one, refined.id);
     expect((await shown(first)).reply.newer_shared).toBe(false);
     await revoke(first);
