@@ -715,9 +715,9 @@ export async function newRun(app: TestApp, { token }: Pick<Caller, 'token'>): Pr
 }
 
 /** A link of a run, whatever the run has come to. */
-async function newShare(
+export async function newShare(
   { core: { pool, sealer } }: TestApp,
-  { userId }: Caller,
+  { userId }: Pick<Caller, 'userId'>,
   runId: string,
 ): Promise<string> {
   const now = Date.now();
