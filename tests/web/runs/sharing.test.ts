@@ -220,7 +220,10 @@ describe('the page of a link', () => {
     let reply = replyOf(refinedStory);
     const page = await visit(() => ok(reply));
     await page.getByText('Not shared').first().waitFor();
-    expect(await page.locator('main').innerText()).not.toContain(given);
+    await page.getByText('Corrected since', { exact: true }).first().waitFor();
+    const words = await page.locator('main').innerText();
+    expect(words).not.toContain(given);
+    expect(words).not.toMatch(/you said|words from the changed fact/i);
     reply = replyOf(rootStory, { isNewerShared: true });
     await page.reload();
     await page.getByText('There is a newer result').waitFor();
