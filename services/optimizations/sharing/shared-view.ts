@@ -56,7 +56,7 @@ export function sharedView(view: RunView, { shareId, showsContext }: Reader): Ru
     excluded: view.excluded,
     scores: view.scores,
     rounds: view.rounds,
-    conclusion: conclusion && { ...conclusion, price: 0, settlement: { kind: 'nothing' } },
+    conclusion: conclusion && sharedConclusion(conclusion),
     settled: settled && { captured: 0, refunded: 0 },
     hidden: view.hidden,
     refines: refines && sharedRefines(refines, showsContext),
@@ -94,6 +94,19 @@ function sharedAttempt(attempt: AttemptView): AttemptView {
   const { status, model, simulated, startedAt, latencyMs, failure, repaired, final } = attempt;
   const left = { costMicros: null, usage: null, retryAt: null };
   return { status, model, simulated, startedAt, latencyMs, failure, repaired, final, ...left };
+}
+
+type Conclusion = NonNullable<RunView['conclusion']>;
+
+function sharedConclusion(conclusion: Conclusion): Conclusion {
+  const { outcome, heading, reason, bestSeat, draftFailed } = conclusion;
+  const { callsStarted, missing, seats, answeredUnusable } = conclusion;
+  return {
+    ...{ outcome, heading, reason, bestSeat, callsStarted, missing, seats, answeredUnusable },
+    ...(draftFailed === undefined ? {} : { draftFailed }),
+    price: 0,
+    settlement: { kind: 'nothing' },
+  };
 }
 
 function sharedRefines(refines: RefinesView, showsContext: boolean): RefinesView {
