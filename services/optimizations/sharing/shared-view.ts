@@ -99,11 +99,17 @@ function sharedAttempt(attempt: AttemptView): AttemptView {
 type Conclusion = NonNullable<RunView['conclusion']>;
 
 function sharedConclusion(conclusion: Conclusion): Conclusion {
-  const { outcome, heading, reason, bestSeat, draftFailed } = conclusion;
-  const { callsStarted, missing, seats, answeredUnusable } = conclusion;
+  const { draftFailed } = conclusion;
   return {
-    ...{ outcome, heading, reason, bestSeat, callsStarted, missing, seats, answeredUnusable },
+    outcome: conclusion.outcome,
+    heading: conclusion.heading,
+    reason: conclusion.reason,
+    bestSeat: conclusion.bestSeat,
     ...(draftFailed === undefined ? {} : { draftFailed }),
+    callsStarted: conclusion.callsStarted,
+    missing: conclusion.missing,
+    seats: conclusion.seats,
+    answeredUnusable: conclusion.answeredUnusable,
     price: 0,
     settlement: { kind: 'nothing' },
   };
