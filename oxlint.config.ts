@@ -72,7 +72,7 @@ const browser: Ban[] = [
       '!#services/http/endpoints.ts',
       '!#services/identity/refusals.ts',
       '!#services/optimizations/check/questions.ts',
-      '!#services/optimizations/reading/{view,texts,costs,describe,degraded,simulated}.ts',
+      '!#services/optimizations/reading/{view,texts,costs,describe,degraded,simulated,claims-csv}.ts',
       '!#services/optimizations/reading/words/*.ts',
       '!#services/optimizations/dashboard/formulas.ts',
       '!#services/optimizations/reading/markdown/{brief,run}-markdown.ts',
@@ -82,7 +82,7 @@ const browser: Ban[] = [
       '!#services/platform/{csv,locale,numbers}.ts',
     ],
     message:
-      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, costs, Markdown and notice, the CSV of the history, the formulas of the dashboard, the audit, the challenges and the stages, how numbers are written, and the endpoints as types, nothing else.',
+      'web/ imports the contract.ts of a slice, its refusals, how answers join a context, the view of a run, its words, costs, Markdown, CSV and notice, the CSV of the credit history, the formulas of the dashboard, the audit, the challenges and the stages, how numbers are written, and the endpoints as types, nothing else.',
   },
   {
     regex: '^(node:|pg$|postgres$|pino|graphile-worker|hono|@hono/|@event-driven-io/)',

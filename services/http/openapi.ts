@@ -14,6 +14,7 @@ import * as refinementContract from '#services/optimizations/contract/refinement
 import * as requestContract from '#services/optimizations/contract/requests.ts';
 import * as resultContract from '#services/optimizations/contract/result.ts';
 import * as runContract from '#services/optimizations/contract/run.ts';
+import * as sharingContract from '#services/optimizations/contract/sharing.ts';
 import * as summaryContract from '#services/optimizations/contract/summary.ts';
 import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
@@ -175,6 +176,7 @@ function operation(name: string, path: string, endpoint: Endpoint): Json {
 
 function tagOf(first: string): string {
   if (first === 'ready') return 'health';
+  if (first === 'shared') return 'optimizations';
   return first === 'openapi.json' ? 'description' : first;
 }
 
@@ -244,7 +246,11 @@ const pathWords: Readonly<Record<string, { description: string }>> = {
   '/credits/purchases/{id}': { description: "The purchase's id: `pur_` and 26 characters" },
   '/optimizations/{id}': { description: "The run's id: `opt_` and 26 characters" },
   '/v1/models/{id}': { description: 'The id of a strategy' },
+  '/optimizations/{id}/shares/{shareId}': {
+    description: "The link's id: `shr_` and 26 characters",
+  },
   '/recipes/{id}': { description: "The recipe's id: `rec_` and 26 characters" },
+  '/shared/{token}': { description: "The last part of the link's address, 43 characters" },
 };
 
 /** Viewers read a parameter's description beside its schema, not inside. */
@@ -432,6 +438,7 @@ const named: Readonly<Record<string, Schema>> = Object.fromEntries(
     requestContract,
     resultContract,
     runContract,
+    sharingContract,
     summaryContract,
     identityContract,
     apiKeyContract,

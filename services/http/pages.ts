@@ -93,6 +93,7 @@ export function webPages({
       pack: (bytes, encoding) => packPage(bytes, encoding, isFirstVisit ? 11 : 5),
       headers: {
         'Cache-Control': mayCarryToken(context) ? 'no-store' : 'no-cache',
+        ...(isShared(context.req.path) ? { 'X-Robots-Tag': 'noindex' } : {}),
         'Content-Security-Policy': contentPolicy(page.styleHash, analyticsUrl),
         Vary: 'Accept-Encoding, Cookie',
       },
@@ -169,10 +170,15 @@ function contentPolicy(styleHash: string, analyticsUrl: string | null): string {
   ].join('; ');
 }
 
-/** Mailed links carry a token in the address, so no cache may keep these pages. */
+/** Mailed and shared links carry a token in the address, so no cache may keep these pages. */
 function mayCarryToken(context: HttpContext): boolean {
   const { pathname, search } = new URL(context.req.url);
-  return search !== '' || pathname.startsWith('/auth/');
+  return search !== '' || pathname.startsWith('/auth/') || isShared(pathname);
+}
+
+/** Search engines must not list a result that somebody shared. */
+function isShared(path: string): boolean {
+  return path.startsWith('/shared/');
 }
 
 /** `/optimizations/$id` matches one segment where the parameter stands. */

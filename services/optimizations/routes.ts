@@ -46,12 +46,15 @@ import { streamOf } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { initialState } from './run/state.ts';
 import type { Known } from './run/state.ts';
+import { sharingHandlers } from './sharing/handlers.ts';
+import type { SharingDependencies } from './sharing/handlers.ts';
 import { usageHandlers } from './usage.ts';
 import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = CreateDependencies &
   CheckDependencies &
-  RefineDependencies & {
+  RefineDependencies &
+  Omit<SharingDependencies, 'ownRun'> & {
     /** Counts a run for the recipe that it was begun from. */
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
     rateLimits: RateLimits;
@@ -72,6 +75,10 @@ export function optimizationRoutes(
     optimizationEndpoints,
     {
       ...usageHandlers(dependencies),
+      ...sharingHandlers({
+        ...dependencies,
+        ownRun: async (userId, runId) => ownRun(dependencies, userId, runId),
+      }),
       'GET /optimizations/strategies': async ({ query }) => ({
         strategies: await describeStrategies(dependencies, query.allow_simulated === 'true'),
         checker: await describeChecker(dependencies, query.allow_simulated === 'true'),

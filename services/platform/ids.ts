@@ -18,7 +18,8 @@ export type IdPrefix =
   | 'pol'
   | 'svc'
   | 'con'
-  | 'ref';
+  | 'ref'
+  | 'shr';
 
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 

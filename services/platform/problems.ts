@@ -79,6 +79,7 @@ export const problems = {
   'too-many-recipes': 409,
   'too-many-renames': 409,
   'too-many-restores': 409,
+  'too-many-shares': 409,
   'too-many-streams': 429,
   'unknown-lot': 404,
   'unknown-package': 400,

@@ -38,7 +38,7 @@ test('every route of the application has an entry here, and every entry its rout
 test('a route that names an object checks its owner', () => {
   const named = Object.entries(entries).filter(([route]) => /:\w+/.test(route));
   const others = named.filter(([, { isOwned }]) => isOwned !== true).map(([route]) => route);
-  // A viewer file and a model have no owner, a link has its token, a picture's address cannot be guessed,
+  // A viewer file and a model have no owner, links have their tokens, a picture's address cannot be guessed,
   // and every user has the same months.
   expect(others).toEqual([
     'GET /api-docs/:file',
@@ -46,6 +46,7 @@ test('a route that names an object checks its owner', () => {
     'POST /api/auth/links/:kind',
     'GET /api/avatars/:id',
     'GET /api/credits/statements/:month',
+    'GET /api/shared/:token',
   ]);
 });
 

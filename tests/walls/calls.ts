@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Stripe } from 'stripe';
 import type * as v from 'valibot';
+import { inTransaction } from '#db/transaction.ts';
 import { ContactRequest } from '#services/contact/contract.ts';
 import { ConsumeRequest, CheckUsageRequest } from '#services/credits/contract.ts';
 import {
@@ -30,10 +31,12 @@ import {
 } from '#services/optimizations/contract/requests.ts';
 import { EstimateRequest } from '#services/optimizations/contract/panel.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
+import { ShareRequest } from '#services/optimizations/contract/sharing.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
 import { keyScopes } from '#services/platform/contract.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { ChatRequest } from '#services/openai/contract.ts';
+import { insertShare } from '#services/optimizations/sharing/rows.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
 import {
   CheckoutRequest,
@@ -595,6 +598,30 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     ...ownRun(409, (id) => `/optimizations/${id}/refine`, { changed_fact: 'Rents have fallen.' }),
     schema: RefineRequest,
   },
+  'GET /api/optimizations/:id/shares': ownRun(200, (id) => `/optimizations/${id}/shares`),
+  // The run was not started, so it has no result to share.
+  'POST /api/optimizations/:id/shares': {
+    ...ownRun(409, (id) => `/optimizations/${id}/shares`, {
+      expires_in_days: 7,
+      shows_context: true,
+    }),
+    schema: ShareRequest,
+  },
+  'DELETE /api/optimizations/:id/shares/:shareId': {
+    access: 'person',
+    status: 200,
+    isOwned: true,
+    sample: async (app, owner) => {
+      const runId = await newRun(app, owner);
+      return { path: `/optimizations/${runId}/shares/${await newShare(app, owner, runId)}` };
+    },
+  },
+  // No run of this installation has a result.
+  'GET /api/shared/:token': {
+    access: 'everyone',
+    status: 404,
+    sample: at(`/shared/${'t'.repeat(43)}`),
+  },
   'GET /api/stream': ownRun(200, (id) => `/stream?optimization=${id}`),
 
   // --- contact ---
@@ -742,6 +769,29 @@ function ownRun(
 
 export async function newRun(app: TestApp, { token }: Pick<Caller, 'token'>): Promise<string> {
   return (await app.data<{ id: string }>('/optimizations', { token, body: runBody })).id;
+}
+
+/** A link of a run, whatever the run has come to. */
+export async function newShare(
+  { core: { pool, sealer } }: TestApp,
+  { userId }: Pick<Caller, 'userId'>,
+  runId: string,
+): Promise<string> {
+  const now = Date.now();
+  const id = newId('shr', now);
+  await inTransaction(pool, async (client) =>
+    insertShare(client, {
+      id,
+      token: randomUUID(),
+      user_id: userId,
+      run_id: runId,
+      sealed_token: await sealer.seal(runId, { stream: id, field: 'token' }, 'a token'),
+      shows_context: false,
+      created_at: new Date(now),
+      expires_at: new Date(now + 60_000),
+    }),
+  );
+  return id;
 }
 
 /** A purchase that was begun and has not reached the provider. */

@@ -83,6 +83,7 @@ const rights: Readonly<Record<string, string>> = {
   service_token_claim: changes,
   service_token_day: changes,
   sessions: changes,
+  share_link: changes,
   stripe_customer: changes,
   stripe_event: changes,
   users: changes,

@@ -313,6 +313,16 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     without: { user_id: whose },
     order: 'done_at, run_id, step',
   },
+  share_link: {
+    as: 'share_links',
+    columns: ['id', 'run_id', 'shows_context', 'created_at', 'expires_at', 'revoked_at'],
+    without: {
+      user_id: whose,
+      token_hash: 'A hash by which the link is recognised',
+      sealed_token: 'Opens the page for anyone who has it; the run lists live links',
+    },
+    order: 'created_at, id',
+  },
   onboarding_bonus: {
     as: 'onboarding_bonus',
     columns: ['credits', 'claimed_at', 'granted_at'],

@@ -25,6 +25,7 @@ import { Brief, BriefQuery, Community, CompetitiveReply, dashboardLimits } from 
 import { OptimizationList, Optimization } from './run.ts';
 import { TickRequest, TickReply } from './result.ts';
 import { RefineRequest } from './refinement.ts';
+import { sharingEndpoints } from './sharing.ts';
 
 const StepNumber = v.pipe(
   v.string(),
@@ -36,6 +37,7 @@ const StepNumber = v.pipe(
 
 /** Questions, the runs that answer them, and what a run costs. */
 export const optimizationEndpoints = {
+  ...sharingEndpoints,
   'GET /optimizations/strategies': {
     summary: 'List the strategies',
     description: 'Each with its price and the models that a run would use now.',

@@ -182,7 +182,7 @@ const Flaw = v.object({
 });
 export type Flaw = v.InferOutput<typeof Flaw>;
 
-const NextStep = v.object({
+export const NextStep = v.object({
   action: v.string(),
   owner: v.pipe(v.string(), v.description('Who does it; usually `you`')),
   by_days: v.pipe(

@@ -30,7 +30,7 @@ export const SeatStatus = v.picklist([
 ]);
 export type SeatStatus = v.InferOutput<typeof SeatStatus>;
 
-const SeatProgress = v.object({
+export const SeatProgress = v.object({
   id: v.pipe(v.string(), v.description("Made of the run's id and the seat's")),
   seat: SeatId,
   name: v.pipe(v.string(), v.description('The display name of the model')),
@@ -132,7 +132,7 @@ export const Evolution = v.object({
 export type Evolution = v.InferOutput<typeof Evolution>;
 
 /** A completed run in which a model that was paid for has no answer; null for any other. */
-const Degraded = v.object({
+export const Degraded = v.object({
   answered: v.pipe(v.number(), v.description('Models whose answer was accepted')),
   paid_for: v.pipe(v.number(), v.description('Models on the panel')),
   missing: v.array(

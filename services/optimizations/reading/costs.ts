@@ -3,6 +3,7 @@ import {
   latency,
   modelCost,
   roundedParts,
+  timeInWords,
   unknownFigure,
   figure,
 } from '#services/platform/numbers.ts';
@@ -52,6 +53,12 @@ export function costRows(view: RunView, locale?: string): CostRow[] {
     // Calls run side by side, so the sum of their times is no time that anybody waited.
     ...(all.calls === 0 ? [] : [rowOf(all, '', cost, locale)]),
   ];
+}
+
+/** "The run took 2 minutes."; empty before it has ended. */
+export function tookWords({ startedAt, endedAt }: Pick<RunView, 'startedAt' | 'endedAt'>): string {
+  if (startedAt === null || endedAt === null) return '';
+  return `The run took ${timeInWords(Date.parse(endedAt) - Date.parse(startedAt))}.`;
 }
 
 type Work = {

@@ -151,6 +151,8 @@ export type RunView = {
   newer: NewerAnswer | null;
   /** Null until the run has completed; server only. */
   refinable: Refinable | null;
+  /** For readers of a share link, who did not ask: words say "you" to nobody. Absent for the owner. */
+  shared?: true;
 };
 
 export type RefinesView = Omit<Refines, 'before' | 'claimId'> & {
@@ -414,7 +416,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const emptySchedule: Schedule = {
+export const emptySchedule: Schedule = {
   reviewsPerSeat: 0,
   extractors: [],
   synthesizers: [],

@@ -17,6 +17,7 @@ import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { give } from '#tests/support/processes/service.ts';
+import { newShare } from '#tests/walls/calls.ts';
 
 const dayMs = 86_400_000;
 
@@ -164,7 +165,7 @@ describe('thirty days after it was deleted', () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const kept = await createRun(person, { challenge: 'Paint the shop?' });
-    for (const run of [runId, kept])
+    for (const run of [runId, kept]) {
       await tick(app.core.pool, {
         runId: run,
         step: 0,
@@ -172,6 +173,8 @@ describe('thirty days after it was deleted', () => {
         done: true,
         now: app.core.clock(),
       });
+      await newShare(app, person, run);
+    }
     await remove(person, runId);
     const { rows: jobs } = await app.database.ownerPool.query<{ days: number }>(
       `select round(extract(epoch from run_at - now()) / 86400)::integer as days
@@ -201,6 +204,7 @@ describe('thirty days after it was deleted', () => {
 
     const { tables } = await app.data<ExportReply>('/users/me/export', { token: ann.token });
     expect(tables['next_steps_done']).toMatchObject([{ run_id: kept, step: 0 }]);
+    expect(tables['share_links']).toMatchObject([{ run_id: kept }]);
     const exported = Object.fromEntries(
       (tables['runs'] ?? []).map((row) => [row['id'], [row['title'], row['challenge']]]),
     );

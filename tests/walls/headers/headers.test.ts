@@ -146,6 +146,16 @@ describe('the exact headers', () => {
     expect(headersOf(await get(path))).toEqual({ ...page, 'cache-control': 'no-store' });
   });
 
+  test('the page of a share link is neither stored nor indexed, and its token is in no log', async () => {
+    const token = 'T'.repeat(43);
+    expect(headersOf(await get(`/shared/${token}`))).toEqual({
+      ...page,
+      'cache-control': 'no-store',
+      'x-robots-tag': 'noindex',
+    });
+    expect(app.logged.join('')).not.toContain(token);
+  });
+
   test('a file of the pages has exactly its headers', async () => {
     expect(headersOf(await get('/mark.svg'))).toEqual({
       ...always,

@@ -208,6 +208,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
   'services/identity/erasure/purge.ts': ['table'],
   'services/identity/accounts/users.ts': ['accountColumns', 'holdsAddress'],
   'services/live/sse.ts': ['lastPosition'],
+  'services/optimizations/sharing/rows.ts': ['columns', 'isLive'],
   'services/payments/disputes/fraud-warnings.ts': ['leftOver'],
   'services/payments/statement.ts': ['historyColumns', 'historyJoins'],
   'services/payments/settle/sweep.ts': ['leftOver'],

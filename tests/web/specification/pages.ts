@@ -136,6 +136,13 @@ export const publicPages: readonly SpecifiedPage[] = [
     sentences: [],
     isUnlisted: true,
   },
+  {
+    path: `/shared/${linkToken}`,
+    title: "This link doesn't work",
+    heading: "This link doesn't work",
+    sentences: ['Home'],
+    isUnlisted: true,
+  },
   { path: '/privacy', title: 'Privacy Policy', heading: 'Privacy Policy', sentences: [] },
   {
     path: '/terms',

@@ -37,6 +37,7 @@ import { Route as SignedInProfileRouteImport } from './../routes/_signed-in/prof
 import { Route as AuthConfirmRouteImport } from './../routes/auth.confirm.tsx'
 import { Route as AuthErrorRouteImport } from './../routes/auth.error.tsx'
 import { Route as AuthVerifyEmailRouteImport } from './../routes/auth.verify-email.tsx'
+import { Route as SharedTokenRouteImport } from './../routes/shared.$token.tsx'
 import { Route as SignedInCreditsModelsRouteImport } from './../routes/_signed-in/credits_/models.tsx'
 import { Route as SignedInCreditsPlanRouteImport } from './../routes/_signed-in/credits_/plan.tsx'
 import { Route as SignedInCreditsPurchaseRouteImport } from './../routes/_signed-in/credits_/purchase.tsx'
@@ -194,6 +195,11 @@ const AuthVerifyEmailRoute = AuthVerifyEmailRouteImport.update({
   path: '/auth/verify-email',
   getParentRoute: () => rootRouteImport,
 } as any)
+const SharedTokenRoute = SharedTokenRouteImport.update({
+  id: '/shared/$token',
+  path: '/shared/$token',
+  getParentRoute: () => rootRouteImport,
+} as any)
 const SignedInCreditsModelsRoute = SignedInCreditsModelsRouteImport.update({
   id: '/credits_/models',
   path: '/credits/models',
@@ -306,6 +312,7 @@ export interface FileRoutesByFullPath {
   '/auth/confirm': typeof AuthConfirmRoute
   '/auth/error': typeof AuthErrorRoute
   '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/shared/$token': typeof SharedTokenRoute
   '/credits/models': typeof SignedInCreditsModelsRoute
   '/credits/plan': typeof SignedInCreditsPlanRoute
   '/credits/purchase': typeof SignedInCreditsPurchaseRoute
@@ -351,6 +358,7 @@ export interface FileRoutesByTo {
   '/auth/confirm': typeof AuthConfirmRoute
   '/auth/error': typeof AuthErrorRoute
   '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/shared/$token': typeof SharedTokenRoute
   '/credits/models': typeof SignedInCreditsModelsRoute
   '/credits/plan': typeof SignedInCreditsPlanRoute
   '/credits/purchase': typeof SignedInCreditsPurchaseRoute
@@ -398,6 +406,7 @@ export interface FileRoutesById {
   '/auth/confirm': typeof AuthConfirmRoute
   '/auth/error': typeof AuthErrorRoute
   '/auth/verify-email': typeof AuthVerifyEmailRoute
+  '/shared/$token': typeof SharedTokenRoute
   '/_signed-in/credits_/models': typeof SignedInCreditsModelsRoute
   '/_signed-in/credits_/plan': typeof SignedInCreditsPlanRoute
   '/_signed-in/credits_/purchase': typeof SignedInCreditsPurchaseRoute
@@ -445,6 +454,7 @@ export interface FileRouteTypes {
     | '/auth/confirm'
     | '/auth/error'
     | '/auth/verify-email'
+    | '/shared/$token'
     | '/credits/models'
     | '/credits/plan'
     | '/credits/purchase'
@@ -490,6 +500,7 @@ export interface FileRouteTypes {
     | '/auth/confirm'
     | '/auth/error'
     | '/auth/verify-email'
+    | '/shared/$token'
     | '/credits/models'
     | '/credits/plan'
     | '/credits/purchase'
@@ -536,6 +547,7 @@ export interface FileRouteTypes {
     | '/auth/confirm'
     | '/auth/error'
     | '/auth/verify-email'
+    | '/shared/$token'
     | '/_signed-in/credits_/models'
     | '/_signed-in/credits_/plan'
     | '/_signed-in/credits_/purchase'
@@ -578,6 +590,7 @@ export interface RootRouteChildren {
   AuthConfirmRoute: typeof AuthConfirmRoute
   AuthErrorRoute: typeof AuthErrorRoute
   AuthVerifyEmailRoute: typeof AuthVerifyEmailRoute
+  SharedTokenRoute: typeof SharedTokenRoute
   AuthLinkKindRoute: typeof AuthLinkKindRoute
 }
 
@@ -779,6 +792,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthVerifyEmailRouteImport
       parentRoute: typeof rootRouteImport
     }
+    '/shared/$token': {
+      id: '/shared/$token'
+      path: '/shared/$token'
+      fullPath: '/shared/$token'
+      preLoaderRoute: typeof SharedTokenRouteImport
+      parentRoute: typeof rootRouteImport
+    }
     '/_signed-in/credits_/models': {
       id: '/_signed-in/credits_/models'
       path: '/credits/models'
@@ -968,6 +988,7 @@ const rootRouteChildren: RootRouteChildren = {
   AuthConfirmRoute: AuthConfirmRoute,
   AuthErrorRoute: AuthErrorRoute,
   AuthVerifyEmailRoute: AuthVerifyEmailRoute,
+  SharedTokenRoute: SharedTokenRoute,
   AuthLinkKindRoute: AuthLinkKindRoute,
 }
 export const routeTree = rootRouteImport

@@ -66,7 +66,7 @@ let isLoaded = false;
 export function loadAnalytics(): void {
   if (analyticsUrl === undefined || isLoaded || !allowed().analytics) return;
   // Such an address may hold a secret.
-  if (/^\/(auth\/|reset-password)/.test(location.pathname)) return;
+  if (/^\/(auth\/|shared\/|reset-password)/.test(location.pathname)) return;
   isLoaded = true;
   const script = document.createElement('script');
   script.src = analyticsUrl;

@@ -29,11 +29,13 @@ const footer = (
 
 export const Route = createRootRoute({ component: Root });
 
+/** A user's pages, and shared results: with the brand alone, as the server sends them. */
+const beginsBare = ({ routeId }: { routeId: string }): boolean =>
+  routeId === '/_signed-in' || routeId === '/shared/$token';
+
 function Root(): ReactNode {
   const session = useSession();
-  const inMemberArea = useMatches({
-    select: (matches) => matches.some((match) => match.routeId === '/_signed-in'),
-  });
+  const isBare = useMatches({ select: (matches) => matches.some(beginsBare) });
   const member =
     session.status === 'authenticated' || session.status === 'expired' ? session.user : null;
   return (
@@ -43,7 +45,7 @@ function Root(): ReactNode {
         <Suspense fallback={<PendingBar />}>
           <MemberShell user={member} onLogout={logout} />
         </Suspense>
-      ) : inMemberArea ? (
+      ) : isBare ? (
         <PendingBar />
       ) : (
         <VisitorBar />
@@ -58,7 +60,7 @@ function Root(): ReactNode {
         tabIndex={-1}
         // While a page loads its content, the footer stays below the fold so that nothing pushes it
         // there.
-        className={inMemberArea ? 'min-h-dvh grow' : 'grow'}
+        className={isBare ? 'min-h-dvh grow' : 'grow'}
       >
         <Outlet />
       </main>

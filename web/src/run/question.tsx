@@ -21,7 +21,7 @@ export function Question({ view }: { view: RunView }): ReactNode {
       {more ? (
         <details className="max-w-prose print:hidden">
           <summary className="-mb-2 min-h-11 cursor-pointer py-2.5 text-ink-2">
-            {askedTitle}
+            {askedTitle(view)}
           </summary>
           <div className="space-y-3 pt-2 pb-4">
             {isHeading ? null : <p className="whitespace-pre-wrap">{challenge}</p>}
@@ -34,7 +34,9 @@ export function Question({ view }: { view: RunView }): ReactNode {
   );
 }
 
-export const askedTitle = 'Your question';
+export function askedTitle({ shared }: Pick<RunView, 'shared'>): string {
+  return shared ? 'The question' : 'Your question';
+}
 
 /** What was asked beside the challenge, without its files. */
 export function Asked({ view }: { view: RunView }): ReactNode {

@@ -4,7 +4,7 @@ import { simulatedNotice, simulatedPartOf } from '#services/optimizations/readin
 import type { RunView } from '#services/optimizations/reading/view.ts';
 
 /** Shown for as long as the run is on screen; the figures of the answers belong to the case's question. */
-export function SimulatedMark(view: Pick<RunView, 'seats' | 'standIn'>): ReactNode {
+export function SimulatedMark(view: Pick<RunView, 'seats' | 'standIn' | 'shared'>): ReactNode {
   const notice = simulatedNotice(simulatedPartOf(view));
   if (notice === null) return null;
   const { standIn } = view;

@@ -278,7 +278,7 @@ const marks = (ids: readonly string[]): string =>
 
 /** As `marks`; a claim that the person said is different is marked so. */
 function cites(view: RunView, ids: readonly string[]): string {
-  const texts = ids.map((id) => (isDifferent(view, id) ? `${id}: ${differentMark}` : id));
+  const texts = ids.map((id) => (isDifferent(view, id) ? `${id}: ${differentMark(view)}` : id));
   return marks(texts);
 }
 

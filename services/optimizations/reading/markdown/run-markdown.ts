@@ -14,7 +14,7 @@ import {
 import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
 import { inEnglish } from '#services/platform/locale.ts';
 import { modelCost } from '#services/platform/numbers.ts';
-import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
+import { costColumns, costRows, tookWords } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { degradedWords } from '#services/optimizations/reading/degraded.ts';
 import { resultMarkdown } from './result-markdown.ts';
@@ -38,7 +38,7 @@ export function runMarkdown(run: Optimization): string {
       ...asked(run),
       ...outcome(run),
       ...answers(run),
-      costs(run),
+      ...(run.council.shared ? [...standIns(run), tookWords(run.council)] : [costs(run)]),
     ]),
   );
 }

@@ -18,7 +18,7 @@ export const firstRoundNote =
 
 /** Above claims on the page of a refinement. */
 export const claimsNote =
-  'The claims are as the models made them in the first round. What you said since is not in them.';
+  'The claims are as the models made them in the first round. What was said since is not in them.';
 
 export function refinementTitle(number: number): string {
   return `Refinement ${number}`;
@@ -61,10 +61,13 @@ export function givenFacts(
   return [
     {
       label: given,
-      text: text ?? 'Nothing new. The models voted again on what they contested.',
+      text:
+        text === null
+          ? 'Nothing new. The models voted again on what they contested.'
+          : shownText(text),
     },
     ...(claim === null ? [] : [{ label: `About ${claim}`, text: claimText(view, claim) }]),
-    ...before.map((earlier) => ({ label: 'Given before', text: earlier })),
+    ...before.map((earlier) => ({ label: 'Given before', text: shownText(earlier) })),
     ...(decision === null
       ? []
       : [
@@ -74,6 +77,11 @@ export function givenFacts(
           },
         ]),
   ];
+}
+
+/** A reader of a share link gets an empty text where its owner does not show it. */
+function shownText(text: string): string {
+  return text === '' ? 'Not shared' : text;
 }
 
 // ── who changed their vote ──────────────────────────────────────────────────────────────────────
@@ -234,11 +242,15 @@ export function changeWords(view: RunView, { id, ...changing }: ChangingClaim): 
 /** What the person said about a claim; null where nothing. */
 export function differentWords(view: RunView, id: string): string | null {
   const corrected = correctedOf(view).find((one) => one.id === id);
-  return corrected === undefined ? null : `${differentMark}: “${corrected.fact}”`;
+  if (corrected === undefined) return null;
+  const { fact } = corrected;
+  return fact === '' ? differentMark(view) : `${differentMark(view)}: “${fact}”`;
 }
 
 /** Beside the id of such a claim, where a text cites it. */
-export const differentMark = 'You said this is different';
+export function differentMark({ shared }: Pick<RunView, 'shared'>): string {
+  return shared ? 'Corrected since' : 'You said this is different';
+}
 
 export function isDifferent(view: RunView, id: string): boolean {
   return correctedOf(view).some((one) => one.id === id);

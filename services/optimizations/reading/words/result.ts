@@ -149,7 +149,9 @@ function verifiedWords(
     ...(agreed === 0
       ? []
       : [`${agreed === 1 ? 'the claim' : `the ${agreed} claims`} that the panel agrees on`]),
-    ...(said.length === 0 ? [] : [`what you said about ${listed(said)}`]),
+    ...(said.length === 0
+      ? []
+      : [`what ${council.shared ? 'was' : 'you'} said about ${listed(said)}`]),
   ].join(' and with ');
   const found = `compared ${text} with ${against}${said.length === 0 ? '' : ','} and found no contradiction.`;
   return {

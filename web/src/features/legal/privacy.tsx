@@ -22,6 +22,11 @@ const sections: readonly PolicySection[] = [
           the files. Times, scores, costs and the names of the models are not encrypted.
         </li>
         <li>
+          <strong>Share links</strong>, only if you make one: its address, encrypted with the key of
+          the run, what it shows, and when it was made, expires, or was revoked. Anyone with the
+          address can read the result. We don't record who does.
+        </li>
+        <li>
           <strong>Your recipes</strong>: the questions you saved to start from, encrypted with the
           key of your account.
         </li>

@@ -16,7 +16,7 @@ export function Cites({ ids, view }: { ids: readonly string[]; view?: RunView })
             {id}
           </a>
           {view && isDifferent(view, id) ? (
-            <span className="text-ink-2">({differentMark})</span>
+            <span className="text-ink-2">({differentMark(view)})</span>
           ) : null}
         </span>
       ))}

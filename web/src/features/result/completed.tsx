@@ -1,34 +1,13 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
-import type { RunResult } from '#services/optimizations/contract/result.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
-import {
-  optionsTitle,
-  stepsTitle,
-  tieBreakOption,
-  tieBreakTitle,
-} from '#services/optimizations/reading/words/result.ts';
-import {
-  changingClaims,
-  flawsTitle,
-  wouldChangeTitle,
-} from '#services/optimizations/reading/words/doubts.ts';
-import type { RunView } from '#services/optimizations/reading/view.ts';
 import { serverNow, useRunPart } from '#web/live/live.ts';
-import { Chain } from '#web/run/refinement/chain.tsx';
 import { type About, Composer } from '#web/run/refinement/composer.tsx';
 import { useTicked } from '#web/run/ticks.ts';
-import { Markdown } from '#web/ui/text/markdown.tsx';
-import { Cites } from './cites.tsx';
-import { entry, WithContents } from './contents.tsx';
-import { Outcome, TieBreak } from './decision.tsx';
-import { Degraded } from './degraded.tsx';
-import { doubtsOf } from './doubts.tsx';
-import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
-import { Options } from './options.tsx';
-import { NewerAnswer, WhatChanged, WouldChange } from './refined.tsx';
-import { Reached } from '#web/features/result/behind/reached.tsx';
+import { Parts } from './parts.tsx';
+import { NewerAnswer } from './refined.tsx';
+import { Tools } from './tools/tools.tsx';
 
 /** The page of a finished run. */
 export function Completed({ runId }: { runId: string }): ReactNode {
@@ -37,90 +16,20 @@ export function Completed({ runId }: { runId: string }): ReactNode {
   return <Findings run={run} />;
 }
 
-/** The answer first, the reasons second, the machinery last. */
+/** A result with what its owner can do with it. */
 export function Findings({ run }: { run: Optimization }): ReactNode {
   const { result, refinable } = run;
   const [about, setAbout] = useState<About | null>(null);
   if (!result) return null;
-  const isRefinable = refinable?.allowed ?? false;
   return (
-    <WithContents
-      top={
-        <>
-          <NewerAnswer run={run} />
-          <Degraded run={run} />
-          <WhatChanged run={run} />
-          <Outcome
-            run={run}
-            result={result}
-            onRefine={() => setAbout({ claimId: null })}
-            onMissing={isRefinable ? (missing) => setAbout({ claimId: null, missing }) : null}
-          />
-          <Composer runId={run.id} about={about} onClose={() => setAbout(null)} />
-        </>
-      }
-      entries={[
-        ...entry(
-          'options',
-          optionsTitle,
-          <Options result={result} run={run} />,
-          result.options.length > 0,
-        ),
-        ...entry(
-          'today',
-          tieBreakTitle,
-          <TieBreak run={run} result={result} />,
-          tieBreakOption(result) !== null,
-        ),
-        ...entry(
-          'mistakes',
-          flawsTitle,
-          <Flaws run={run} flaws={result.flaws} />,
-          result.flaws.length > 0,
-        ),
-        ...entry(
-          'next-steps',
-          stepsTitle(result),
-          <NextSteps run={run} steps={result.next_steps} />,
-          result.next_steps.length > 0,
-        ),
-        ...entry(
-          'would-change',
-          wouldChangeTitle,
-          <WouldChange
-            run={run}
-            onDifferent={isRefinable ? (claimId) => setAbout({ claimId }) : null}
-          />,
-          changingClaims(run.council).length > 0,
-        ),
-        ...entry(
-          'reasons',
-          'Reasons',
-          <Reasons result={result} view={run.council} />,
-          result.sections.length > 0,
-        ),
-        ...(run.evolution.bias === null ? [] : doubtsOf(run, result, run.evolution.bias)),
-        ...entry('refinements', 'Refinements', <Chain run={run} />, run.refinements.length > 0),
-        ...entry('reached', 'How this was reached', <Reached run={run} />),
-      ]}
+    <Parts
+      run={run}
+      result={result}
+      tools={<Tools run={run} onRefine={() => setAbout({ claimId: null })} />}
+      steps={<NextSteps run={run} steps={result.next_steps} />}
+      onAsk={refinable?.allowed === true ? setAbout : null}
+      above={<NewerAnswer run={run} />}
+      below={<Composer runId={run.id} about={about} onClose={() => setAbout(null)} />}
     />
-  );
-}
-
-function Reasons({ result, view }: { result: RunResult; view: RunView }): ReactNode {
-  return (
-    <div className="space-y-6">
-      {result.sections.map((section) => (
-        <section key={section.heading} className="space-y-3">
-          <h3 className="text-lg font-semibold">{section.heading}</h3>
-          {section.blocks.map((block) => (
-            <div key={block.text}>
-              <Markdown text={block.text} />
-              <Cites ids={block.claim_ids} view={view} />
-            </div>
-          ))}
-        </section>
-      ))}
-    </div>
   );
 }

@@ -25,18 +25,17 @@ import { classNames } from '#web/ui/class-names.ts';
 import { datedHeading, isOutdated } from '#services/optimizations/reading/words/refinement.ts';
 import { Button } from '#web/ui/form/button.tsx';
 import { Ring } from '#web/ui/ring.tsx';
-import { Tools } from './tools.tsx';
 
 /** What came out, how sure the models are of it, and the best argument against it. */
 export function Outcome({
   run,
   result,
-  onRefine,
+  tools,
   onMissing,
 }: {
   run: Optimization;
   result: RunResult;
-  onRefine: () => void;
+  tools: ReactNode;
   /** Null while the result cannot be refined. */
   onMissing: ((fact: string) => void) | null;
 }): ReactNode {
@@ -61,7 +60,7 @@ export function Outcome({
         <Objection run={run} result={result} />
       </section>
       {bias === null ? null : <Agreement bias={bias} view={run.council} />}
-      <Tools run={run} onRefine={onRefine} />
+      <div className="col-span-full flex flex-wrap gap-2 print:hidden">{tools}</div>
     </div>
   );
 }

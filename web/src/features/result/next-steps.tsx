@@ -39,6 +39,26 @@ export function NextSteps({
   );
 }
 
+/** The steps for a reader of a share link, who has nothing to tick. */
+export function ReadSteps({
+  run,
+  steps,
+}: {
+  run: Optimization;
+  steps: readonly NextStep[];
+}): ReactNode {
+  return (
+    <ol className="list-decimal space-y-4 ps-6 marker:text-ink-3">
+      {steps.map((step, index) => (
+        // A step is known by its place.
+        <li key={index} className="max-w-prose space-y-1">
+          <StepText step={step} view={run.council} endedAt={run.ended_at} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 function Step({
   number,
   step,
@@ -68,20 +88,36 @@ function Step({
         <span className="sr-only">Step {number} done</span>
       </label>
       <div className="max-w-prose min-w-0 space-y-1 pt-2">
-        <div className={classNames(step.done && 'text-ink-3 line-through')}>
-          <Markdown text={step.action} />
-        </div>
-        <dl className="space-y-1 text-sm text-ink-2">
-          {stepFacts(step, endedAt).map(({ label, text }) => (
-            <div key={label}>
-              <dt className="inline font-medium">{label}: </dt>
-              <dd className="inline">{text}</dd>
-            </div>
-          ))}
-        </dl>
-        <Cites ids={step.claim_ids} view={view} />
+        <StepText step={step} view={view} endedAt={endedAt} />
         {error === null ? null : <FieldError id={errorId}>{error}</FieldError>}
       </div>
     </li>
+  );
+}
+
+function StepText({
+  step,
+  view,
+  endedAt,
+}: {
+  step: NextStep;
+  view: RunView;
+  endedAt: string | null;
+}): ReactNode {
+  return (
+    <>
+      <div className={classNames(step.done && 'text-ink-3 line-through')}>
+        <Markdown text={step.action} />
+      </div>
+      <dl className="space-y-1 text-sm text-ink-2">
+        {stepFacts(step, endedAt).map(({ label, text }) => (
+          <div key={label}>
+            <dt className="inline font-medium">{label}: </dt>
+            <dd className="inline">{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <Cites ids={step.claim_ids} view={view} />
+    </>
   );
 }

@@ -19,6 +19,7 @@ import { useWindowTitle } from '#web/ui/use-window-title.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { Loading, Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Status } from '#web/ui/feedback/status.tsx';
+import { usePrintedWhole } from './tools/printed-whole.ts';
 import { Cancelled, Failed, Pending, Running } from './situations.tsx';
 
 /** Only a run that has ended needs the code that draws these. */
@@ -199,24 +200,4 @@ function Body(): ReactNode {
       <Skeleton className="h-64" />
     </div>
   );
-}
-
-/** Opens every folded part of the page for paper, which cannot be unfolded, and folds them again. */
-function usePrintedWhole(): void {
-  useEffect(() => {
-    let opened: HTMLDetailsElement[] = [];
-    const open = (): void => {
-      opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open])')];
-      for (const part of opened) part.open = true;
-    };
-    const fold = (): void => {
-      for (const part of opened) part.open = false;
-    };
-    addEventListener('beforeprint', open);
-    addEventListener('afterprint', fold);
-    return () => {
-      removeEventListener('beforeprint', open);
-      removeEventListener('afterprint', fold);
-    };
-  }, []);
 }

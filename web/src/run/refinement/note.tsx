@@ -7,10 +7,10 @@ import { LinkButton } from '#web/ui/form/button.tsx';
 
 /** Below a heading: what a run refines, and what refines it; nothing for most runs. */
 export function RefinementNote({
-  view: { refines, refinements },
+  view: { refines, refinements, shared },
   showsGiven = false,
 }: {
-  view: Pick<RunView, 'refines' | 'refinements'>;
+  view: Pick<RunView, 'refines' | 'refinements' | 'shared'>;
   showsGiven?: boolean;
 }): ReactNode {
   const newer = refinements.findLast(
@@ -24,10 +24,14 @@ export function RefinementNote({
         {refines === null ? null : (
           <>
             <span className="font-medium">{refinementTitle(refines.number)}</span>
-            <Dot />
-            <Link to="/optimizations/$id" params={{ id: refines.root }} className={link}>
-              The first result
-            </Link>
+            {shared ? null : (
+              <>
+                <Dot />
+                <Link to="/optimizations/$id" params={{ id: refines.root }} className={link}>
+                  The first result
+                </Link>
+              </>
+            )}
           </>
         )}
         {newer === undefined ? null : (

@@ -5,7 +5,7 @@ import { opinionOf } from '#services/optimizations/reading/texts.ts';
 import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/drawing/roles.ts';
-import { Files } from '#web/features/result/tools.tsx';
+import { Files } from '#web/features/result/tools/files.tsx';
 import { Section } from '#web/features/result/section.tsx';
 
 /** What each seat answered, or why it did not. */

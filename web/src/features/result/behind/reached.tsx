@@ -7,7 +7,7 @@ import { braidOf } from '#web/run/braid-view.ts';
 import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Computed, computedTitle } from './computed.tsx';
-import { Costs } from './costs.tsx';
+import { Costs, Time } from './costs.tsx';
 import { Comparisons } from './order.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
@@ -34,7 +34,7 @@ export function Reached({ run }: { run: Optimization }): ReactNode {
           <Computed bias={run.evolution.bias} view={run.council} />
         </OnPaper>
       )}
-      <OnPaper title={askedTitle}>
+      <OnPaper title={askedTitle(run.council)}>
         <p className="whitespace-pre-wrap">{run.challenge}</p>
         <Asked view={run.council} />
       </OnPaper>
@@ -42,7 +42,7 @@ export function Reached({ run }: { run: Optimization }): ReactNode {
         {run.refines === null ? null : <p className="text-ink-2">{firstRoundNote}</p>}
         <Answers run={run} heading="h4" />
       </Part>
-      <Costs run={run} />
+      {run.council.shared ? <Time view={run.council} /> : <Costs run={run} />}
     </div>
   );
 }
