@@ -11,6 +11,7 @@ import { createCallModel } from './call-task.ts';
 import type { CallDependencies } from './call-task.ts';
 import { actor, isoNow, issue, settleRun, startRun } from './commands.ts';
 import { finishedEmail, finishedRun } from './finished-email.ts';
+import { forgetQuestions } from './outcomes/questions.ts';
 import { forgetTicks } from './reading/next-steps.ts';
 import type { ReadState } from './reading/read-run.ts';
 import { titleAndQuestion } from './reading/view.ts';
@@ -121,6 +122,7 @@ async function forgetRun(
   // Before the key is erased: a process that dies in between records it twice rather than never.
   await audit({ actor, action: 'run.forgotten', subject: runId, userId: state.userId });
   await forgetTicks(pool, runId);
+  await forgetQuestions(pool, runId);
   await sealer.eraseKey(runId);
 }
 

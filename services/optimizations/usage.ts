@@ -9,6 +9,8 @@ import type { DashboardStats, Usage } from '#services/optimizations/contract/pan
 import { readBrief, readCompetitive } from './dashboard/brief.ts';
 import type { BriefDependencies } from './dashboard/brief.ts';
 import { readCommunity } from './dashboard/community.ts';
+import { readOutcomeFigures } from './outcomes/figures.ts';
+import { readDue } from './outcomes/questions.ts';
 import type { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 
 export type UsageDependencies = BriefDependencies & {
@@ -28,6 +30,9 @@ export function usageHandlers(dependencies: UsageDependencies) {
     'GET /optimizations/competitive': async ({ userId }) => ({
       run: await readCompetitive(dependencies, userId),
     }),
+    'GET /optimizations/outcomes/due': async ({ userId }) => readDue(dependencies, userId),
+    'GET /optimizations/outcomes': async () =>
+      readOutcomeFigures(dependencies.pool, dependencies.clock()),
     'GET /community': async ({ userId }) => {
       const own = await readStats(dependencies, userId);
       return readCommunity(dependencies.pool, userId, dependencies.clock(), own);

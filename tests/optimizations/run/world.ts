@@ -38,7 +38,7 @@ import {
   reserveCommandId,
   settleCommandId,
 } from '#services/credits/command-ids.ts';
-import { streamOf } from '#services/optimizations/run/events.ts';
+import { askedDays, happenings, streamOf } from '#services/optimizations/run/events.ts';
 
 /**
  * A whole installation in memory: two people with credits, several runs each, API and worker
@@ -366,6 +366,24 @@ export function live(options: WorldOptions): World {
   function* renamed(process: Process, { runId }: Run) {
     const rename = { type: 'Rename', title: `sealed at ${now}`, same: false } as const;
     yield* issue(process, runId, rename, ['Rename', now]);
+  }
+
+  /** As `recordOutcome` of `record.ts`, months later: the world itself lives for minutes. */
+  function* said(process: Process, { runId }: Run) {
+    const endedAt = new Date(now - 100 * 86_400_000).toISOString();
+    const newest = refinementsOf(runId).findLast(
+      (id) => auditor.runs.get(id)?.outcome === 'completed',
+    );
+    const answer = {
+      type: 'RecordOutcome',
+      now: isoNow(),
+      asked: chance.pick(askedDays)!,
+      happened: chance.pick(happenings)!,
+      did: `sealed at ${now}`,
+      same: false,
+      result: { runId: newest ?? runId, endedAt },
+    } as const;
+    yield* issue(process, runId, answer, ['RecordOutcome', now]);
   }
 
   /** As `refineRun` of `begin.ts`. */
@@ -792,6 +810,8 @@ export function live(options: WorldOptions): World {
     later(0.1, 400_000, (process) => asked(process, planned, 'Hide'));
     later(0.1, 400_000, (process) => asked(process, planned, 'Restore'));
     later(0.1, 400_000, (process) => renamed(process, planned));
+    for (const most of [400_000, 800_000, 800_000])
+      later(0.2, most, (process) => said(process, planned));
   }
 
   /** Once a run has ended, its person may refine the result. */
