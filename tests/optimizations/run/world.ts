@@ -368,9 +368,8 @@ export function live(options: WorldOptions): World {
     yield* issue(process, runId, rename, ['Rename', now]);
   }
 
-  /** As `recordOutcome` of `record.ts`, months later: the world itself lives for minutes. */
-  function* said(process: Process, { runId }: Run) {
-    const endedAt = new Date(now - 100 * 86_400_000).toISOString();
+  /** As `recordOutcome` of `record.ts`. */
+  function* said(process: Process, runId: string, endedAt: string) {
     const newest = refinementsOf(runId).findLast(
       (id) => auditor.runs.get(id)?.outcome === 'completed',
     );
@@ -384,6 +383,25 @@ export function live(options: WorldOptions): World {
       result: { runId: newest ?? runId, endedAt },
     } as const;
     yield* issue(process, runId, answer, ['RecordOutcome', now]);
+  }
+
+  /** Months later, when nothing else is left to happen, some say what came of their results. */
+  function sayOutcomes(): void {
+    const endedAt = isoNow();
+    now += 100 * 86_400_000;
+    const [process] = living('api');
+    for (const runId of runs.keys()) {
+      const state = stateOfRun(runId);
+      if (state?.stage !== 'closed' || state.outcome !== 'completed') continue;
+      if (state.refines || state.hiddenAt !== null) continue;
+      for (let answers = chance.below(4); answers > 0; answers -= 1) {
+        now += 1;
+        const steps = said(process!, runId, endedAt);
+        advancing = { process: process!, steps, until: now, call: null, of: runId, queue: null };
+        for (const _ of steps);
+        advancing = null;
+      }
+    }
   }
 
   /** As `refineRun` of `begin.ts`. */
@@ -810,8 +828,6 @@ export function live(options: WorldOptions): World {
     later(0.1, 400_000, (process) => asked(process, planned, 'Hide'));
     later(0.1, 400_000, (process) => asked(process, planned, 'Restore'));
     later(0.1, 400_000, (process) => renamed(process, planned));
-    for (const most of [400_000, 800_000, 800_000])
-      later(0.2, most, (process) => said(process, planned));
   }
 
   /** Once a run has ended, its person may refine the result. */
@@ -868,6 +884,7 @@ export function live(options: WorldOptions): World {
     steps += 1;
     if (steps > mostSteps) throw new Fault('a world without an end');
   }
+  sayOutcomes();
   auditor.atEnd();
   requireReplay();
   return { figures: counted(figures, auditor), auditor, runs: streamsOfRuns(), log };
