@@ -12,6 +12,11 @@ import {
   refinementTitle,
 } from '#services/optimizations/reading/words/refinement.ts';
 import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
+import {
+  otherResultNote,
+  outcomeWords,
+  turnedOutTitle,
+} from '#services/optimizations/reading/words/turned-out.ts';
 import { modelCost } from '#services/platform/numbers.ts';
 import { costColumns, costRows } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -39,6 +44,7 @@ export function runMarkdown(run: Optimization): string {
     newerLines(run),
     refinementLines(run),
     ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
+    outcomes(run),
     ...answers(run),
     costs(run),
   ];
@@ -132,6 +138,19 @@ const labelled = ({ label, text }: { label: string; text: string }): string =>
 
 function ending(run: Optimization): string {
   return `**${runStatusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
+}
+
+/** What came of it, as its owner said. */
+function outcomes(run: Optimization): string {
+  if (run.outcomes.length === 0) return '';
+  const lines = run.outcomes.flatMap((outcome) => {
+    const { did, result_id: about } = outcome;
+    return [
+      `**${outcomeWords(outcome)}.**${did === '' ? '' : ` ${escapeMarkdown(did)}`}`,
+      ...(about === run.id ? [] : [`*${otherResultNote}*`]),
+    ];
+  });
+  return [`## ${turnedOutTitle}`, ...lines].join('\n\n');
 }
 
 function answers(run: Optimization): string[] {
