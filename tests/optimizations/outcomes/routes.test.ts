@@ -1,3 +1,4 @@
+import type { ExportReply } from '#services/identity/contract.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DueOutcomes, Outcome } from '#services/optimizations/contract/outcomes.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
@@ -89,7 +90,7 @@ async function eventsOf(id: string): Promise<number> {
 }
 
 describe('the question about a result', () => {
-  test('is open from day 30 on, to the minute, then from day 90 to day 180', async () => {
+  test('the question about a result is open from day 30 on, to the minute, then from day 90 to day 180', async () => {
     const run = await newResult();
     await after(run, 30 * day - minute);
     expect(await due()).toEqual({ due: [], total: 0 });
@@ -135,7 +136,7 @@ describe('the question about a result', () => {
     expect((await say(run.id, 90))[0]).toBe(200);
   });
 
-  test('is closed by its answer; that of day 90 comes even so, and closes both', async () => {
+  test('the question about a result is closed by its answer; that of day 90 comes even so, and closes both', async () => {
     const run = await newResult();
     await after(run, 31 * day);
     const [status, reply] = await say(run.id, 30);
@@ -166,7 +167,7 @@ describe('the question about a result', () => {
     ]);
   });
 
-  test('is put off by "Not now" until day 90, and can still be answered', async () => {
+  test('the question about a result is put off by "Not now" until day 90, and can still be answered', async () => {
     const run = await newResult();
     await after(run, 30 * day);
     for (let times = 0; times < 2; times += 1) {
@@ -184,7 +185,7 @@ describe('the question about a result', () => {
     await say(run.id, 90);
   });
 
-  test('is asked once for a run and its refinements, from the newest result on', async () => {
+  test('the question about a result is asked once for a run and its refinements, from the newest result on', async () => {
     const run = await newResult();
     const { id } = await council.data<Optimization>(`/optimizations/${run.id}/refine`, {
       token: person.token,
@@ -210,7 +211,7 @@ describe('the question about a result', () => {
     expect(await dueIds()).toEqual([]);
   });
 
-  test('is not asked about a run that was deleted', async () => {
+  test('the question about a result is not asked about a run that was deleted', async () => {
     const run = await newResult();
     await after(run, 30 * day);
     await council.data(`/optimizations/${run.id}`, { method: 'DELETE', token: person.token });
@@ -220,7 +221,7 @@ describe('the question about a result', () => {
 });
 
 describe('an answer', () => {
-  test('can be corrected, and the same one again changes nothing', async () => {
+  test('an answer can be corrected, and the same one again changes nothing', async () => {
     const run = await newResult();
     await after(run, 30 * day);
     const body = { did: ' Kept the one-time price. ', happened: 'as_expected' };
@@ -240,7 +241,7 @@ describe('an answer', () => {
     expect(rows).toEqual([{ asked: 30, happened: 'worse', result_id: run.id }]);
   });
 
-  test('says what was done, unless it is too early', async () => {
+  test('an answer says what was done, unless it is too early', async () => {
     const run = await newResult();
     await after(run, 30 * day);
     for (const body of [
@@ -256,7 +257,7 @@ describe('an answer', () => {
     expect((await say(run.id, 30, { did: '', happened: 'too_early' }))[0]).toBe(200);
   });
 
-  test("is its owner's alone, and needs a result", async () => {
+  test("an answer is its owner's alone, and needs a result", async () => {
     const run = await newResult();
     const stranger = await personWithCredits();
     await after(run, 30 * day);
@@ -269,7 +270,7 @@ describe('an answer', () => {
     expect(await say(draft.id, 30)).toEqual([409, 'no-result']);
   });
 
-  test('is sealed, in the export and in the Markdown of the run, and erased with its texts', async () => {
+  test('an answer is sealed, in the export and in the Markdown of the run, and erased with its texts', async () => {
     const run = await newResult();
     await after(run, 30 * day);
     const did = 'Raised it to $290 for <b>new</b> students';
@@ -280,8 +281,13 @@ describe('an answer', () => {
       [`optimization-${run.id}`],
     );
     expect(rows[0]?.data.sealed.did).toMatch(/^v1\./);
-    const all = await read<Record<string, Record<string, unknown>[]>>('/users/me/export');
-    expect(JSON.stringify(all)).toContain('new');
+    await dismiss(run.id, 30);
+    const { tables } = await read<ExportReply>('/users/me/export');
+    expect(tables['run_texts']).toContainEqual(
+      expect.objectContaining({ run_id: run.id, field: 'did', text: did }),
+    );
+    expect(tables['runs']).toMatchObject([{ outcomes: [{ happened: 'better', did }] }]);
+    expect(tables['outcome_questions']).toMatchObject([{ run_id: run.id, asked: 30 }]);
     const markdown = runMarkdown(await read<Optimization>(`/optimizations/${run.id}`));
     expect(markdown).toContain('## How it turned out');
     expect(markdown).toContain('Better than expected');
