@@ -15,7 +15,7 @@ const daysBefore = (now: number, days: number): string =>
   new Date(now - days * 86_400_000).toISOString();
 
 /** When a result must have ended for each question to be open at `now`; parameters of `openQuestions`. */
-export function questionTimes(now: number): [first: string, second: string, last: string] {
+function questionTimes(now: number): [first: string, second: string, last: string] {
   const [first, second] = askedDays;
   return [daysBefore(now, first), daysBefore(now, second), daysBefore(now, outcomeLimits.lastDay)];
 }

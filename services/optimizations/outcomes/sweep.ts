@@ -17,7 +17,7 @@ export type OutcomeMailDependencies = {
   publicUrl: string;
 };
 
-export const outcomeMailLimits = {
+const outcomeMailLimits = {
   /** Days for which a question that has come is still emailed. */
   mailDays: 7,
   /** Questions that one sweep emails. */

@@ -78,15 +78,15 @@ function describeOutcomes(
   { outcomes, resultAt, stage }: RunView,
   now: number,
 ): Pick<Optimization, 'outcomes' | 'outcome_question'> {
-  const answered = askedDays.flatMap((asked) => {
+  const said = askedDays.flatMap((asked) => {
     const outcome = outcomes[asked];
     if (outcome === undefined) return [];
     const { happened, did, at, result } = outcome;
     return [{ asked, happened, did: did ?? erased, at, result_id: result }];
   });
-  const days = answered.map(({ asked }) => asked);
+  const days = said.map(({ asked }) => asked);
   return {
-    outcomes: answered,
+    outcomes: said,
     outcome_question:
       resultAt === null || stage !== 'closed'
         ? null

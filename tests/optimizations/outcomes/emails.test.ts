@@ -91,7 +91,7 @@ describe('the email that asks for an outcome', () => {
     const run = await resultOf(person);
     moment = Date.parse(run.ended_at!) + 30 * day;
     const queued = await Promise.all([sweepOutcomes(council.core), sweepOutcomes(council.core)]);
-    expect(queued.toSorted()).toEqual([0, 1]);
+    expect(queued.toSorted((one, other) => one - other)).toEqual([0, 1]);
     await deliverMails(council.core, mailbox);
     expect(await mailbox.all(person.email)).toHaveLength(1);
   });

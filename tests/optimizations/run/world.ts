@@ -394,7 +394,7 @@ export function live(options: WorldOptions): World {
       const state = stateOfRun(runId);
       if (state?.stage !== 'closed' || state.outcome !== 'completed') continue;
       if (state.refines || state.hiddenAt !== null) continue;
-      for (let answers = chance.below(4); answers > 0; answers -= 1) {
+      for (let left = chance.below(4); left > 0; left -= 1) {
         now += 1;
         const steps = said(process!, runId, endedAt);
         advancing = { process: process!, steps, until: now, call: null, of: runId, queue: null };

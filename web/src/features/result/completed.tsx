@@ -28,6 +28,7 @@ import { Flaws } from './flaws.tsx';
 import { NextSteps } from './next-steps.tsx';
 import { Options } from './options.tsx';
 import { NewerAnswer, WhatChanged, WouldChange } from './refined.tsx';
+import { TurnedOut, turnedOutAnchor, turnedOutTitleOf } from './turned-out.tsx';
 import { Reached } from '#web/features/result/behind/reached.tsx';
 
 /** The page of a finished run. */
@@ -83,6 +84,12 @@ export function Findings({ run }: { run: Optimization }): ReactNode {
           stepsTitle(result),
           <NextSteps run={run} steps={result.next_steps} />,
           result.next_steps.length > 0,
+        ),
+        ...entry(
+          turnedOutAnchor,
+          turnedOutTitleOf(run),
+          <TurnedOut run={run} />,
+          run.outcomes.length > 0 || run.outcome_question !== null,
         ),
         ...entry(
           'would-change',
