@@ -73,7 +73,7 @@ export type Outcome = v.InferOutput<typeof Outcome>;
 /** A question that can be answered now. */
 export const OutcomeQuestion = v.object({
   asked: Asked,
-  since: v.pipe(Time, v.description('Since when it is asked')),
+  since: v.pipe(Time, v.description('Since when it is asked, ISO 8601 in UTC')),
 });
 export type OutcomeQuestion = v.InferOutput<typeof OutcomeQuestion>;
 
@@ -128,7 +128,12 @@ export const OutcomeFigures = v.object({
         ),
       ),
       interval: v.pipe(
-        v.nullable(v.object({ low: v.number(), high: v.number() })),
+        v.nullable(
+          v.object({
+            low: v.pipe(v.number(), v.description('Its lower end, 0–1')),
+            high: v.pipe(v.number(), v.description('Its upper end, 0–1')),
+          }),
+        ),
         v.description('The Wilson interval of the share at 95%, 0–1; null without a share'),
       ),
     }),

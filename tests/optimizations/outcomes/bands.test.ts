@@ -4,7 +4,7 @@ import { countBands, wilson } from '#services/optimizations/outcomes/bands.ts';
 import { bandWords } from '#services/optimizations/reading/words/turned-out.ts';
 import { isFavorable, openQuestion } from '#services/optimizations/run/outcomes.ts';
 
-// The first four as in Statistics in Medicine 17 (1998), page 861: the score interval without correction.
+// The first four: Statistics in Medicine 17 (1998), 857 to 872, table I, the score interval without correction.
 test.each([
   [81, 263, 0.2553, 0.3662],
   [15, 148, 0.0624, 0.1605],
