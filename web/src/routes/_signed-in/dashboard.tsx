@@ -135,7 +135,6 @@ function Dashboard({ user }: { user: User }): ReactNode {
           <div className="space-y-6">
             <PastDue />
             <ActiveRuns runs={runs.data?.data ?? []} />
-            <DueOutcomes />
             {view === 'elite' ? <Elite active={active[0]} /> : <Standard user={user} />}
           </div>
         )}
@@ -204,15 +203,25 @@ function Elite({ active }: { active: string | undefined }): ReactNode {
   );
 }
 
-/** One error for the whole dashboard when nothing of it was ever read; else each part has its own. */
+/**
+ * What both views begin with, and the view. One error for the whole dashboard when nothing of it was ever
+ * read; else each part has its own.
+ */
 function UnlessAllFailed({
-  answers,
+  answers: ofView,
   children,
 }: {
   answers: readonly Answer<unknown>[];
   children: ReactNode;
 }): ReactNode {
-  if (!answers.every(({ data, error }) => data === undefined && error !== null)) return children;
+  const answers = [...ofView, useQuery(dueOutcomesQuery)];
+  if (!answers.every(({ data, error }) => data === undefined && error !== null))
+    return (
+      <>
+        <DueOutcomes />
+        {children}
+      </>
+    );
   return (
     <ErrorState
       title="Error Loading Dashboard"
