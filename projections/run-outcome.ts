@@ -75,11 +75,11 @@ export type OpenQuestion = {
 
 /**
  * Selects the open questions of users: of each run that is not hidden, about its newest result, on the last
- * of the days that have come; none once that day or a later one was answered. `users` selects ids. `$1` and
- * `$2` are the times (ISO 8601) at which a result must have ended for the first and the second question, and
- * `$3` the one after which it must have.
+ * of the days that have come; none once that day or a later one was answered. `$1` and `$2` are the times
+ * (ISO 8601) at which a result must have ended for the first and the second question, `$3` the one after
+ * which it must have, `$4` the ids of the users.
  */
-export const openQuestions = (users: string): string => `
+export const openQuestions = `
   select run_id as "runId", result_id as "resultId", user_id as "userId", asked,
     ended_at as "endedAt"
   from (
@@ -89,7 +89,7 @@ export const openQuestions = (users: string): string => `
         coalesce(run.root_id, run.run_id) as run_id, run.run_id as result_id
       from optimization_list run
       left join optimization_list root on root.run_id = run.root_id
-      where run.user_id in (${users}) and run.status = 'completed' and not run.hidden
+      where run.user_id = any ($4) and run.status = 'completed' and not run.hidden
         and root.hidden is not true
       order by coalesce(run.root_id, run.run_id), run.refinement desc nulls last
     ) newest

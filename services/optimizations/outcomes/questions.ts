@@ -33,9 +33,9 @@ export async function readDue(
   const { pool, clock } = dependencies;
   const { rows } = await pool.query<OpenQuestion & { total: number }>(
     `select question.*, (count(*) over ())::integer as total
-     from (${openQuestions('$4')}) question where ${notDismissed}
+     from (${openQuestions}) question where ${notDismissed}
      order by "endedAt"::timestamptz + make_interval(days => asked) desc, "runId" limit $5`,
-    [...questionTimes(clock()), userId, outcomeLimits.listed],
+    [...questionTimes(clock()), [userId], outcomeLimits.listed],
   );
   const due: DueOutcome[] = [];
   // One after the other: each opens many texts, and other calls wait for the same process.
@@ -84,24 +84,30 @@ export async function questionsToMail(
   now: number,
   { mailDays, limit }: { mailDays: number; limit: number },
 ): Promise<MailQuestion[]> {
+  // None that is being erased, and no unconfirmed address, which may be a stranger's.
+  const { rows: users } = await pool.query<{ id: string }>(
+    `select id from users
+     where (preferences ->> 'outcome_emails')::boolean and email_confirmed_at is not null
+       and erasing_at is null`,
+  );
   const { rows } = await pool.query<MailQuestion>(
     `select question.*, users.email
-     from (${openQuestions(wantingEmails)}) question
+     from (${openQuestions}) question
      join users on users.id = question."userId"
      where not exists (
          select from outcome_question known
          where known.run_id = question."runId" and known.asked = question.asked)
-       and "endedAt"::timestamptz + make_interval(days => asked) > $4
-     order by "endedAt", "runId" limit $5`,
-    [...questionTimes(now), new Date(now - mailDays * 86_400_000), limit],
+       and "endedAt"::timestamptz + make_interval(days => asked) > $5
+     order by "endedAt", "runId" limit $6`,
+    [
+      ...questionTimes(now),
+      users.map(({ id }) => id),
+      new Date(now - mailDays * 86_400_000),
+      limit,
+    ],
   );
   return rows;
 }
-
-/** None that is being erased, and no unconfirmed address, which may be a stranger's. */
-const wantingEmails = `select id from users
-  where (preferences ->> 'outcome_emails')::boolean and email_confirmed_at is not null
-    and erasing_at is null`;
 
 /**
  * Notes that a question is emailed; false when that was noted before, or its user is gone. Call it in the

@@ -8,6 +8,7 @@ import type { ExportReply } from '#services/identity/contract.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { dismiss } from '#services/optimizations/outcomes/questions.ts';
 import { tick } from '#services/optimizations/reading/next-steps.ts';
 import { sweepHidden } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
@@ -164,14 +165,11 @@ describe('thirty days after it was deleted', () => {
     const person = await app.signUp();
     const runId = await endedRun(person);
     const kept = await createRun(person, { challenge: 'Paint the shop?' });
-    for (const run of [runId, kept])
-      await tick(app.core.pool, {
-        runId: run,
-        step: 0,
-        userId: person.userId,
-        done: true,
-        now: app.core.clock(),
-      });
+    for (const run of [runId, kept]) {
+      const of = { runId: run, userId: person.userId, now: app.core.clock() };
+      await tick(app.core.pool, { ...of, step: 0, done: true });
+      await dismiss(app.core.pool, { ...of, asked: 30 });
+    }
     await remove(person, runId);
     const { rows: jobs } = await app.database.ownerPool.query<{ days: number }>(
       `select round(extract(epoch from run_at - now()) / 86400)::integer as days
@@ -201,6 +199,7 @@ describe('thirty days after it was deleted', () => {
 
     const { tables } = await app.data<ExportReply>('/users/me/export', { token: ann.token });
     expect(tables['next_steps_done']).toMatchObject([{ run_id: kept, step: 0 }]);
+    expect(tables['outcome_questions']).toMatchObject([{ run_id: kept, asked: 30 }]);
     const exported = Object.fromEntries(
       (tables['runs'] ?? []).map((row) => [row['id'], [row['title'], row['challenge']]]),
     );
