@@ -75,7 +75,7 @@ test('a band below 30 says how many outcomes there are, and never a share', () =
   const none = { share: null, interval: null };
   expect(bandWords({ band: 'strong', outcomes: 20, ...none }, 30)).toMatchObject({
     name: 'Strong agreement',
-    words: '20 of 30 outcomes needed',
+    words: '20 of the 30 outcomes needed',
   });
   const share = { share: 0.9, interval: wilson(27, 30) };
   expect(bandWords({ band: 'none', outcomes: 30, ...share }, 30).words).toBe(

@@ -23,7 +23,7 @@ export function outcomeWords({ asked, happened }: Pick<Outcome, 'asked' | 'happe
 }
 
 /** About a result that is shown on another page than that of the one it was asked about. */
-export const otherResultNote = 'Said of an earlier or later result of this run.';
+export const otherResultNote = 'This is about another result of the run.';
 
 export const unchangedNote = 'Your answer is kept with the run. It changes no result and no score.';
 
@@ -53,7 +53,7 @@ export function bandWords(
     name: bandNames[band],
     words:
       share === null || interval === null
-        ? `${outcomes} of ${least} outcomes needed`
+        ? `${outcomes} of the ${least} outcomes needed`
         : `${wholePercent(share)}% better or as expected (95% interval ${wholePercent(interval.low)}% to ${wholePercent(interval.high)}%, ${outcomes} outcomes)`,
   };
 }

@@ -41,6 +41,9 @@ export function TurnedOut({ run }: { run: Optimization }): ReactNode {
       )}
       {question === null ? null : (
         <div className="space-y-3 print:hidden">
+          {run.outcomes.length === 0 ? null : (
+            <h3 className="text-lg font-semibold">{askedTitle}</h3>
+          )}
           {run.newer === null ? null : <p>The question is about the newest result above.</p>}
           <OutcomeForm key={question.asked} runId={run.id} asked={question.asked} onSaved={saved} />
         </div>

@@ -123,7 +123,7 @@ function Happenings({
       aria-describedby={error === undefined ? undefined : `${id}-error`}
       // The form moves the focus to what is missing.
       tabIndex={-1}
-      className="space-y-1 outline-none"
+      className="space-y-1"
     >
       <p id={`${id}-label`} className="font-medium">
         {happenedLabel}
