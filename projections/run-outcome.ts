@@ -90,10 +90,10 @@ export const openQuestions = `
       from optimization_list run
       left join optimization_list root on root.run_id = run.root_id
       where run.user_id = any ($4) and run.status = 'completed' and not run.hidden
-        and root.hidden is not true
+        and root.hidden is not true and run.ended_at > $3
       order by coalesce(run.root_id, run.run_id), run.refinement desc nulls last
     ) newest
-    where ended_at <= $1 and ended_at > $3
+    where ended_at <= $1
   ) decision
   where not exists (
     select from run_outcome outcome

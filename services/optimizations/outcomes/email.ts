@@ -32,7 +32,7 @@ export function outcomeEmail(
   return {
     subject: `How did it turn out? ${result.title}`,
     paragraphs: [
-      `${asked} days ago, “${result.title}” was completed. What did you do, and what happened? It takes a minute: two fields on the page of the result.`,
+      `“${result.title}” was completed at least ${asked} days ago. What did you do, and what happened? Two fields on the page of the result ask for it.`,
       'Your answer is kept with the run. It changes no result and no score.',
       ...simulatedSentences(result),
     ],

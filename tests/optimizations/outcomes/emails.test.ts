@@ -74,7 +74,7 @@ describe('the email that asks for an outcome', () => {
     const [first, ...more] = await mailsAt(run, 30, person);
     expect(more).toEqual([]);
     expect(first?.subject).toBe(`How did it turn out? ${run.title}`);
-    expect(first?.text).toContain('30 days ago');
+    expect(first?.text).toContain('at least 30 days ago');
     expect(first && linkIn(first)).toBe(
       `${council.core.publicUrl}/optimizations/${run.id}#outcome`,
     );
@@ -151,7 +151,7 @@ describe('the email that asks for an outcome', () => {
       90,
       'https://example.com',
     );
-    expect(paragraphs[0]).toContain('90 days ago, “Buy?” was completed.');
+    expect(paragraphs[0]).toContain('“Buy?” was completed at least 90 days ago.');
     expect(paragraphs.at(-1)).toBe('Simulated. Example answers, no provider was called for them.');
     expect(closing).toEqual([
       'You asked for an email 30 and 90 days after a result. You can turn this off in your Account Settings.',

@@ -116,7 +116,7 @@ describe('the question on the dashboard', () => {
       .getByRole('button', { name: /^Say what happened/ })
       .click();
     await card(page)
-      .getByText('It has been 90 days. This is the last time you are asked.')
+      .getByText('The question about the first 90 days. It is the last one.')
       .waitFor();
     await page.getByRole('radio', { name: 'Too early to say' }).check();
     await page.getByRole('button', { name: 'Save answer' }).click();
@@ -188,7 +188,7 @@ describe('the outcome on the page of a result', () => {
       api: resultServer({ outcomes: {}, resultAt: daysAgo(31) }),
     });
     const question = part(page, 'How did it turn out?');
-    await question.getByText('It has been 30 days.', { exact: false }).waitFor();
+    await question.getByText('The question about the first 30 days.', { exact: false }).waitFor();
     // The address leads to the question, below the result.
     await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(0);
     expect(await faultsInEveryLook(page)).toEqual([]);

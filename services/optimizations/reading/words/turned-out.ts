@@ -29,8 +29,8 @@ export const unchangedNote = 'Your answer is kept with the run. It changes no re
 
 export function askedNote(asked: AskedDay): string {
   return asked === 30
-    ? 'It has been 30 days. You will be asked once more after 90.'
-    : 'It has been 90 days. This is the last time you are asked.';
+    ? 'The question about the first 30 days. You will be asked once more after 90.'
+    : 'The question about the first 90 days. It is the last one.';
 }
 
 const bandNames: Readonly<Record<CountedBand['band'], string>> = {
