@@ -35,11 +35,11 @@ const dueOf = (number: number, change: Partial<DueOutcome> = {}): DueOutcome => 
 
 /** A server that asks about these results until each is answered or put off. */
 function asking(due: readonly DueOutcome[], reply: () => Reply | null = () => null): Api {
-  let open = [...due];
+  let unanswered = [...due];
   const closeOne = ({ path }: { path: string }): Reply => {
     const refused = reply();
     if (refused !== null) return refused;
-    open = open.filter(({ id }) => !path.includes(id));
+    unanswered = unanswered.filter(({ id }) => !path.includes(id));
     return path.endsWith('dismiss')
       ? ok({ id: due[0]!.id, asked: 30, dismissed: true })
       : ok({ outcomes: [], outcome_question: null });
@@ -50,7 +50,8 @@ function asking(due: readonly DueOutcome[], reply: () => Reply | null = () => nu
   ]);
   return member({
     'GET /api/optimizations': pageOf([runOf(1), runOf(2)]),
-    'GET /api/optimizations/outcomes/due': () => ok({ due: open.slice(0, 5), total: open.length }),
+    'GET /api/optimizations/outcomes/due': () =>
+      ok({ due: unanswered.slice(0, 5), total: unanswered.length }),
     ...Object.fromEntries(calls),
   });
 }
