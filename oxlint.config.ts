@@ -190,7 +190,7 @@ const boundaries = [
           '!#services/*/contract/*.ts',
           '!#services/models/strategy-list.ts',
           '!#services/models/seating/{characters,words}.ts',
-          '!#services/optimizations/run/{events,slots,second-ballot}.ts',
+          '!#services/optimizations/run/{events,outcomes,slots,second-ballot}.ts',
           '!#services/optimizations/council/ranking.ts',
           '!#services/optimizations/reading/{costs,texts,view}.ts',
           '!#services/optimizations/reading/words/*.ts',

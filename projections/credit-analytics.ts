@@ -40,6 +40,7 @@ export const creditAnalytics = defineProjection<OptimizationEventType>({
     OptimizationHidden: 'ignored',
     OptimizationRestored: 'ignored',
     OptimizationRenamed: 'ignored',
+    OutcomeRecorded: 'ignored',
   },
   key: ['user_id', 'run_id', 'seat'],
   create: (table) => `create table ${table} (

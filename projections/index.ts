@@ -7,6 +7,7 @@ import type { Projection, View } from './engine/define.ts';
 import { modelCosts } from './model-costs.ts';
 import { optimizationList } from './optimization-list.ts';
 import { paidLot } from './paid-lot.ts';
+import { runOutcome } from './run-outcome.ts';
 import { runUsage } from './run-usage.ts';
 
 /**
@@ -18,6 +19,7 @@ export const projections: readonly Projection[] = [
   paidLot,
   cashRefund,
   optimizationList,
+  runOutcome,
   creditAnalytics,
   runUsage,
   modelCosts,

@@ -32,6 +32,7 @@ export const modelCosts = defineProjection<OptimizationEventType>({
     OptimizationHidden: 'ignored',
     OptimizationRestored: 'ignored',
     OptimizationRenamed: 'ignored',
+    OutcomeRecorded: 'ignored',
   },
   key: ['model', 'simulated', 'day', 'call'],
   create: (table) => `create table ${table} (

@@ -53,6 +53,7 @@ export const optimizationList = defineProjection<OptimizationEventType>({
     OptimizationHidden: 'used',
     OptimizationRestored: 'used',
     OptimizationRenamed: 'used',
+    OutcomeRecorded: 'ignored',
   },
   create: (table) => `
     create table ${table} (
@@ -361,6 +362,14 @@ export async function readChain(
   );
   const [root, ...refinements] = rows;
   return root ? { root, refinements } : null;
+}
+
+/** Of a run and its refinements the newest that has a result; null without one. */
+export function newestResult({
+  root,
+  refinements,
+}: NonNullable<Awaited<ReturnType<typeof readChain>>>): RunRow | null {
+  return [root, ...refinements].findLast(({ status }) => status === 'completed') ?? null;
 }
 
 /** The number of a run's newest refinement, which may never have started; 0 without any. */

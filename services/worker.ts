@@ -13,6 +13,7 @@ import { purgeSessions } from './identity/sessions/sessions.ts';
 import { sweepUnconfirmed } from './identity/accounts/unconfirmed.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { sweepOutcomes } from '#services/optimizations/outcomes/sweep.ts';
 import { sweepHidden, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
@@ -157,6 +158,7 @@ await runProcess('worker', async (context) => {
       every: 'hour',
       sweep: async () => sweepHidden({ pool, readState: core.readState, log }),
     },
+    'ask-outcomes': { every: 'hour', sweep: async () => sweepOutcomes(core) },
     'sweep-erasures': { sweep: async () => sweepErasures(pool) },
     'purge-sessions': { sweep: async () => purgeSessions(pool, now()) },
     'purge-links': { sweep: async () => purgeLinks(pool, now()) },

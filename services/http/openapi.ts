@@ -458,7 +458,7 @@ function isSchema(value: unknown): value is Schema {
 const conversion: ConversionConfig = {
   target: 'draft-2020-12',
   // Texts are trimmed and empty rows dropped before validation; the field's words say what else is checked.
-  ignoreActions: ['trim', 'transform', 'check'],
+  ignoreActions: ['trim', 'transform', 'check', 'partial_check'],
   overrideSchema: ({ valibotSchema }) => (valibotSchema.type === 'custom' ? {} : null),
   overrideAction({ valibotAction: action, jsonSchema }) {
     // A format makes the pattern redundant.

@@ -47,7 +47,9 @@ export const Profile = v.object({
   onboarding_completed_at: v.nullable(Time),
   shares_statistics: v.pipe(
     v.boolean(),
-    v.description('Counts and scores of the runs, never text, are part of `GET /community`'),
+    v.description(
+      'Counts and scores of the runs, never text, are part of `GET /community` and `GET /optimizations/outcomes`',
+    ),
   ),
   notify_run_finished: v.pipe(v.boolean(), v.description('Email when a run ends')),
   notify_low_balance: v.pipe(v.boolean(), v.description('Email when credits run low')),

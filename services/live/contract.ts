@@ -41,6 +41,7 @@ const factTypes = [
   'OptimizationHidden',
   'OptimizationRestored',
   'OptimizationRenamed',
+  'OutcomeRecorded',
 ] as const;
 
 /**

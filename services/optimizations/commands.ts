@@ -7,6 +7,9 @@ import type { CommandBus, CommandOutcome, Patience } from '#services/platform/co
 import type { Caller } from '#services/platform/http/auth.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { notFound } from '#services/platform/http/http.ts';
+import { ErasedKeyError } from '#services/platform/seal.ts';
+import type { Sealer } from '#services/platform/seal.ts';
 import { platformCostSince } from './check/platform-calls.ts';
 import { knownStrategy } from './create.ts';
 import { readWait, refuseLongWait } from './lanes.ts';
@@ -234,6 +237,20 @@ export async function settleRun(
       : await dependencies.ledger.settle({ userId, runId, settlement, actor });
   if (state.stage === 'closed') return;
   await issue(dependencies, runId, { type: 'Close', ...figures }, ['close']);
+}
+
+/** @throws Problem 404 once the run's texts are erased */
+export async function sealedText(
+  sealer: Sealer,
+  { runId, keyId, field }: { runId: string; keyId: string; field: string },
+  text: string,
+): Promise<string> {
+  try {
+    return await sealer.seal(keyId, { stream: streamOf(runId), field }, text);
+  } catch (error) {
+    if (error instanceof ErasedKeyError) throw notFound('Failed to get optimization');
+    throw error;
+  }
 }
 
 export function isoNow({ clock }: Pick<CommandDependencies, 'clock'>): string {

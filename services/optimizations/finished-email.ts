@@ -39,7 +39,7 @@ export function finishedRun(view: RunView): FinishedRun | null {
 }
 
 /** Mail programs make links of bare addresses, and a model may have written the title. */
-function withoutAddresses(title: string): string {
+export function withoutAddresses(title: string): string {
   return title.replace(/:(?=\/\/)|@|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu, '$&\u2060');
 }
 
@@ -77,7 +77,7 @@ const words = {
   },
 } as const satisfies Record<FinishedRun['status'], unknown>;
 
-function simulatedSentences({ simulated }: FinishedRun): string[] {
+export function simulatedSentences({ simulated }: Pick<FinishedRun, 'simulated'>): string[] {
   const question = questionOfCase(simulated);
   return [
     simulatedNotice(simulated) ?? '',

@@ -9,8 +9,6 @@ import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
-import { ErasedKeyError } from '#services/platform/seal.ts';
-import type { Sealer } from '#services/platform/seal.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';
 import {
@@ -20,6 +18,7 @@ import {
   executeOn,
   isoNow,
   processRun,
+  sealedText,
 } from './commands.ts';
 import { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
@@ -41,8 +40,8 @@ import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { runsCsv } from './reading/runs-csv.ts';
 import { claimRows } from './reading/words/claims.ts';
 import { titleAlone } from './reading/view.ts';
+import { dismissQuestion, recordOutcome } from './outcomes/record.ts';
 import { keyOf } from './run/key.ts';
-import { streamOf } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
 import { initialState } from './run/state.ts';
 import type { Known } from './run/state.ts';
@@ -151,11 +150,8 @@ export function optimizationRoutes(
           work: async () => {
             await takeTurn(userId);
             const { state, view } = await openRun(dependencies, runId, () => titleAlone);
-            const title = await sealedTitle(
-              sealer,
-              { runId, keyId: keyOf(runId, state) },
-              body.title,
-            );
+            const place = { runId, keyId: keyOf(runId, state), field: 'title' };
+            const title = await sealedText(sealer, place, body.title);
             const same = view.title === body.title;
             await ask(dependencies, userId, runId, { type: 'Rename', title, same });
             return detail(dependencies, runId);
@@ -200,6 +196,21 @@ export function optimizationRoutes(
         if (result.next_steps[step] === undefined) throw notFound('There is no such step.');
         await tick(pool, { runId, step, userId, done: body.done, now: clock() });
         return { index: step, done: body.done };
+      },
+      'PUT /optimizations/{id}/outcomes/{day}': async ({ userId, path, body }) => {
+        const { refines } = await ownRun(dependencies, userId, path.id);
+        await takeTurn(userId);
+        const asked = { runId: refines?.root ?? path.id, userId, asked: path.day };
+        await recordOutcome(dependencies, asked, body);
+        const { outcomes, outcome_question } = await detail(dependencies, path.id);
+        return { outcomes, outcome_question };
+      },
+      'POST /optimizations/{id}/outcomes/{day}/dismiss': async ({ userId, path }) => {
+        const { refines } = await ownRun(dependencies, userId, path.id);
+        await takeTurn(userId);
+        const runId = refines?.root ?? path.id;
+        await dismissQuestion(dependencies, { runId, userId, asked: path.day });
+        return { id: runId, asked: path.day, dismissed: true as const };
       },
       'POST /optimizations/{id}/process': async ({ userId, apiKey, path }) => {
         const state = await ownRun(dependencies, userId, path.id);
@@ -267,19 +278,6 @@ async function ask(
   const commandId = randomUUID();
   const asked = { command, commandId, fingerprint: commandId, actor: userId };
   await executeOn(bus, runId, asked, 'http');
-}
-
-async function sealedTitle(
-  sealer: Sealer,
-  { runId, keyId }: { runId: string; keyId: string },
-  title: string,
-): Promise<string> {
-  try {
-    return await sealer.seal(keyId, { stream: streamOf(runId), field: 'title' }, title);
-  } catch (error) {
-    if (error instanceof ErasedKeyError) throw noSuchRun();
-    throw error;
-  }
 }
 
 /** @throws Problem 404, the same for a run that does not exist and for another person's */

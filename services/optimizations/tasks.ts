@@ -11,6 +11,7 @@ import { createCallModel } from './call-task.ts';
 import type { CallDependencies } from './call-task.ts';
 import { actor, isoNow, issue, settleRun, startRun } from './commands.ts';
 import { finishedEmail, finishedRun } from './finished-email.ts';
+import { forgetQuestions } from './outcomes/questions.ts';
 import { forgetTicks } from './reading/next-steps.ts';
 import { forgetShares } from './sharing/rows.ts';
 import type { ReadState } from './reading/read-run.ts';
@@ -123,6 +124,7 @@ async function forgetRun(
   await audit({ actor, action: 'run.forgotten', subject: runId, userId: state.userId });
   await forgetTicks(pool, runId);
   await forgetShares(pool, runId);
+  await forgetQuestions(pool, runId);
   await sealer.eraseKey(runId);
 }
 

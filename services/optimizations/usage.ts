@@ -11,6 +11,8 @@ import { readBrief, readCompetitive } from './dashboard/brief.ts';
 import type { BriefDependencies } from './dashboard/brief.ts';
 import { briefFileName, briefMarkdown } from './reading/markdown/brief-markdown.ts';
 import { readCommunity } from './dashboard/community.ts';
+import { readOutcomeFigures } from './outcomes/figures.ts';
+import { readDue } from './outcomes/questions.ts';
 import type { optimizationEndpoints } from '#services/optimizations/contract/endpoints.ts';
 
 export type UsageDependencies = BriefDependencies & {
@@ -34,6 +36,9 @@ export function usageHandlers(dependencies: UsageDependencies) {
     'GET /optimizations/competitive': async ({ userId }) => ({
       run: await readCompetitive(dependencies, userId),
     }),
+    'GET /optimizations/outcomes/due': async ({ userId }) => readDue(dependencies, userId),
+    'GET /optimizations/outcomes': async () =>
+      readOutcomeFigures(dependencies.pool, dependencies.clock()),
     'GET /community': async ({ userId }) => {
       const own = await readStats(dependencies, userId);
       return readCommunity(dependencies.pool, userId, dependencies.clock(), own);

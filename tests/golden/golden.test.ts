@@ -98,6 +98,20 @@ test.each(runs)('the run of %s ends as it did, and reads as it did', (name) => {
   }).toMatchSnapshot();
 });
 
+test('the outcomes of a stored run read as they did', () => {
+  const [first, ...rest] = events('run-outcomes-1')
+    .map(runEventOf)
+    .map((event) => patchOf('opt_golden', event, textsSaying(event), '2026-11-20'));
+  const view = rest.reduce<RunView>(
+    (before, patch, index) => applyPatch(before, patch, index + 2),
+    beginView(first ?? {}),
+  );
+  expect(describeRun(view, 0).outcomes).toMatchSnapshot();
+});
+
+const textsSaying = ({ type }: OptimizationEvent): EventTexts =>
+  type === 'OutcomeRecorded' ? { did: 'Raised the price.' } : {};
+
 test('the scores of a stored run are counted again with the metric that it names', () => {
   const all = events('run-completed-1').map(runEventOf);
   const at = all.findIndex(({ type }) => type === 'ScoresComputed');

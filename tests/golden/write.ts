@@ -238,5 +238,25 @@ function writeRuns(): void {
   }
 }
 
+/** The first random run whose owner said on both days what came of it, and corrected one. */
+function writeOutcomes(): void {
+  for (let seed = 1; seed <= 400; seed += 1) {
+    const runs = Map.groupBy(live({ seed }).log, ({ streamId }) => streamId);
+    for (const appends of runs.values()) {
+      const said = appends
+        .flatMap(({ events }) => events)
+        .flatMap((event) => (event.type === 'OutcomeRecorded' ? [event.data.asked] : []));
+      if (said.length <= 2 || new Set(said).size < 2) continue;
+      const streamId = streamOf('opt_outcomes');
+      write(
+        'run-outcomes',
+        appends.map(({ events }) => ({ streamId, events })),
+      );
+      return;
+    }
+  }
+}
+
 for (const [name, commands] of Object.entries(accounts)) writeAccount(name, commands);
 writeRuns();
+writeOutcomes();

@@ -30,6 +30,7 @@ import {
   RenameRequest,
 } from '#services/optimizations/contract/requests.ts';
 import { EstimateRequest } from '#services/optimizations/contract/panel.ts';
+import { OutcomeRequest } from '#services/optimizations/contract/outcomes.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { ShareRequest } from '#services/optimizations/contract/sharing.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
@@ -328,6 +329,16 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     status: 200,
     sample: at('/optimizations/competitive'),
   },
+  'GET /api/optimizations/outcomes': {
+    access: 'person',
+    status: 200,
+    sample: at('/optimizations/outcomes'),
+  },
+  'GET /api/optimizations/outcomes/due': {
+    access: 'person',
+    status: 200,
+    sample: at('/optimizations/outcomes/due'),
+  },
   'GET /api/users/me/stats': { access: 'person', status: 200, sample: at('/users/me/stats') },
   'PATCH /api/users/me': {
     access: 'person',
@@ -591,6 +602,18 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     ...ownRun(409, (id) => `/optimizations/${id}/next-steps/0`, { done: true }),
     schema: TickRequest,
   },
+  // The run was not started, so nothing came of it.
+  'PUT /api/optimizations/:id/outcomes/:day': {
+    ...ownRun(409, (id) => `/optimizations/${id}/outcomes/30`, {
+      did: 'Raised the price',
+      happened: 'better',
+    }),
+    schema: OutcomeRequest,
+  },
+  'POST /api/optimizations/:id/outcomes/:day/dismiss': ownRun(
+    409,
+    (id) => `/optimizations/${id}/outcomes/90/dismiss`,
+  ),
   'POST /api/optimizations/:id/process': ownRun(202, (id) => `/optimizations/${id}/process`),
   'POST /api/optimizations/:id/cancel': ownRun(202, (id) => `/optimizations/${id}/cancel`),
   // The run was not started, so it has no result to refine.

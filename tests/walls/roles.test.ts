@@ -26,6 +26,7 @@ const rights: Readonly<Record<string, string>> = {
   credit_history: reads,
   credit_ledger: reads,
   optimization_list: reads,
+  run_outcome: reads,
   cash_ledger: reads,
   cash_refund: reads,
   paid_lot: reads,
@@ -68,6 +69,7 @@ const rights: Readonly<Record<string, string>> = {
   model_costs: changes,
   next_step_done: changes,
   onboarding: changes,
+  outcome_question: changes,
   plan: changes,
   process_heartbeat: changes,
   projection_checkpoint: changes,
@@ -119,6 +121,7 @@ const audited = [
   'purchase',
   'read_model',
   'reconciliation',
+  'run_outcome',
   'run_usage',
   'stream_snapshot',
 ];

@@ -323,6 +323,12 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
     },
     order: 'created_at, id',
   },
+  outcome_question: {
+    as: 'outcome_questions',
+    columns: ['run_id', 'asked', 'emailed_at', 'dismissed_at'],
+    without: { user_id: whose },
+    order: 'run_id, asked',
+  },
   onboarding_bonus: {
     as: 'onboarding_bonus',
     columns: ['credits', 'claimed_at', 'granted_at'],
@@ -355,6 +361,7 @@ export const otherTables: Readonly<
   cash_refund: { exportedAs: ['credit_refunds'] },
   stream_snapshot: { exportedAs: ['credit_lots', 'runs'] },
   optimization_list: { exportedAs: ['runs'] },
+  run_outcome: { exportedAs: ['runs', 'run_events'] },
   policy_change: { leftOut: 'What the operator announced to everyone' },
   emt_streams: { leftOut: 'How many events a stream has, which are exported one by one' },
   live_text: { leftOut: 'Pieces of answers that are being written; whole in run_texts afterwards' },

@@ -21,7 +21,12 @@ const NotifyBrowser = v.pipe(
   v.description('A notification of the browser when a run ends; null until it was answered'),
 );
 
-/** How a user wants the pages to be, on every device. */
+const OutcomeEmails = v.pipe(
+  v.boolean(notValid),
+  v.description('Email 30 and 90 days after a result, to ask what came of it'),
+);
+
+/** How a user wants the pages to be, on every device, and what they want to be asked by email. */
 export const Preferences = v.object({
   theme: Theme,
   motion: Motion,
@@ -32,6 +37,7 @@ export const Preferences = v.object({
     v.description('Writes dates and numbers; null for the one of the browser'),
   ),
   notify_browser: NotifyBrowser,
+  outcome_emails: OutcomeEmails,
 });
 export type Preferences = v.InferOutput<typeof Preferences>;
 
@@ -43,6 +49,7 @@ export const PreferencesChange = v.strictObject({
   single_keys: v.optional(SingleKeys),
   locale: v.optional(v.nullable(v.picklist(locales, notValid))),
   notify_browser: v.optional(NotifyBrowser),
+  outcome_emails: v.optional(OutcomeEmails),
 });
 export type PreferencesChange = v.InferInput<typeof PreferencesChange>;
 
@@ -53,4 +60,5 @@ export const defaultPreferences: Preferences = {
   single_keys: true,
   locale: null,
   notify_browser: null,
+  outcome_emails: false,
 };

@@ -22,6 +22,8 @@ export const dashboardLimits = {
   groupStep: 10,
   /** Fewer contributors give no standing. */
   standingLeast: 100,
+  /** Outcomes of a band of agreement, of as many contributors, before it has a share. */
+  outcomesLeast: 30,
 } as const;
 
 const Points = (words: string) =>
@@ -120,11 +122,29 @@ const Group = v.object({
 });
 export type Group = v.InferOutput<typeof Group>;
 
+export const outcomeBands = ['strong', 'majority', 'contested', 'split', 'none'] as const;
+
+/** What came of results of one band of agreement. */
+export const CountedBand = v.object({
+  band: v.pipe(
+    v.picklist(outcomeBands),
+    v.description('The agreement of the results; `none` where it could not be scored'),
+  ),
+  outcomes: v.pipe(
+    v.number(),
+    v.description('Outcomes that count, in tens: one of each contributor'),
+  ),
+  favorable: v.pipe(v.number(), v.description('Those that were better or as expected')),
+});
+export type CountedBand = v.InferOutput<typeof CountedBand>;
+
 /** What a week's row holds; `deciles` of the impossibility index, empty below 100 contributors. */
 export const CommunityFigures = v.object({
   everyone: v.nullable(Group),
   groups: v.array(v.object({ challenge_type: ChallengeType, ...Group.entries })),
   deciles: v.array(v.number()),
+  /** Every band, in order. */
+  outcomes: v.array(CountedBand),
 });
 export type CommunityFigures = v.InferOutput<typeof CommunityFigures>;
 

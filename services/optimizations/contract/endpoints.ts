@@ -23,6 +23,15 @@ import {
 import { ClaimRow, ClaimsQuery } from './claims.ts';
 import { Brief, BriefQuery, Community, CompetitiveReply, dashboardLimits } from './dashboard.ts';
 import { OptimizationList, Optimization } from './run.ts';
+import {
+  AskedText,
+  DismissedReply,
+  DueOutcomes,
+  OutcomeFigures,
+  OutcomeReply,
+  OutcomeRequest,
+  outcomeLimits,
+} from './outcomes.ts';
 import { TickRequest, TickReply } from './result.ts';
 import { RefineRequest } from './refinement.ts';
 import { sharingEndpoints } from './sharing.ts';
@@ -104,6 +113,20 @@ export const optimizationEndpoints = {
     scope: 'read',
     status: 200,
     reply: CompetitiveReply,
+  },
+  'GET /optimizations/outcomes/due': {
+    summary: "Results whose outcome the user hasn't recorded yet",
+    description: `A result is asked about 30 days after it was there, and again after 90. The second question replaces the first one, and is listed until day ${outcomeLimits.lastDay}. A run with refinements is asked about once, from its newest result on. Questions that were dismissed are left out.`,
+    access: 'person',
+    status: 200,
+    reply: DueOutcomes,
+  },
+  'GET /optimizations/outcomes': {
+    summary: 'How results turned out, by agreement',
+    description: `Counts, never text, of users who set \`shares_statistics\`, under the rules of \`GET /community\` and once a week. Each contributor counts once in a band, in tens. Left out are simulated runs, runs paid with bonus credits, and outcomes that are \`too_early\`. A band has a share from ${dashboardLimits.outcomesLeast} outcomes. No result and no score is changed by these figures.`,
+    access: 'person',
+    status: 200,
+    reply: OutcomeFigures,
   },
   'GET /community': {
     summary: 'Figures of all users who share theirs',
@@ -211,6 +234,27 @@ export const optimizationEndpoints = {
     body: TickRequest,
     status: 200,
     reply: TickReply,
+    refuses: [409],
+  },
+  'PUT /optimizations/{id}/outcomes/{day}': {
+    summary: 'Record what came of a result',
+    description:
+      'From 30 or 90 days after the newest result of the run; before that the response is 409 `too-soon` with `asked_from`. It is recorded with the run that is no refinement, under either id. Another answer for the same day corrects it, 20 times at most, after which the response is 409 `too-many-corrections`; a correction stays about the result that was answered for first. A repeat changes nothing. A run without a result is refused with 409 `no-result`.',
+    access: 'person',
+    path: v.object({ id: RunId, day: AskedText }),
+    body: OutcomeRequest,
+    status: 200,
+    reply: OutcomeReply,
+    refuses: [409],
+  },
+  'POST /optimizations/{id}/outcomes/{day}/dismiss': {
+    summary: 'Put off the question of a day',
+    description:
+      'It is no longer listed or emailed, and can still be answered. Before its day the response is 409 `too-soon`, without a result 409 `no-result`. A repeat changes nothing.',
+    access: 'person',
+    path: v.object({ id: RunId, day: AskedText }),
+    status: 200,
+    reply: DismissedReply,
     refuses: [409],
   },
   'POST /optimizations/{id}/process': {

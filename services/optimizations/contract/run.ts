@@ -5,6 +5,7 @@ import { seatRoles } from '#services/models/strategy-list.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { RunId, OptimizationSummary, Refinable, SeatId, Simulated } from './summary.ts';
 import { BiasAnalysis, RunResult } from './result.ts';
+import { Outcome, OutcomeQuestion } from './outcomes.ts';
 import { NewerAnswer, Refinement } from './refinement.ts';
 
 export const ProgressStep = v.picklist([
@@ -200,6 +201,18 @@ export const Optimization = v.object({
   refinable: v.pipe(
     v.nullable(Refinable),
     v.description('Whether and at what price it can be refined now; null until it has completed'),
+  ),
+  outcomes: v.pipe(
+    v.array(Outcome),
+    v.description(
+      'What came of the result, as its owner said, by day; of a refinement what was said of its root',
+    ),
+  ),
+  outcome_question: v.pipe(
+    v.nullable(OutcomeQuestion),
+    v.description(
+      'The question that is open about the newest result; null before day 30 and once it is answered',
+    ),
   ),
   insights_count: v.pipe(
     v.number(),

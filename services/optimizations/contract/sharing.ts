@@ -65,6 +65,8 @@ const ownersAlone = [
   'newer',
   'refinable',
   'ended_because',
+  'outcomes',
+  'outcome_question',
   'root_id',
 ] as const;
 

@@ -67,7 +67,7 @@ export async function readCompetitive(
 }
 
 /** Null for a run without a result, and for one whose texts cannot be read. */
-async function readDecision(
+export async function readDecision(
   { pool, readRun, clock }: BriefDependencies,
   runId: string,
 ): Promise<BriefRun | null> {

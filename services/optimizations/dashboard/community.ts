@@ -1,10 +1,13 @@
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
+import { countedOutcomes } from '#projections/run-outcome.ts';
+import type { CountedOutcome } from '#projections/run-outcome.ts';
 import * as v from 'valibot';
 import { CommunityFigures, dashboardLimits } from '#services/optimizations/contract/dashboard.ts';
 import type { Community, Group } from '#services/optimizations/contract/dashboard.ts';
 import { challengeTypes } from '#services/optimizations/run/events.ts';
+import { countBands } from '#services/optimizations/outcomes/bands.ts';
 import {
   percentileRank,
   decilesOf,
@@ -33,7 +36,9 @@ export type Contribution = {
 export type Contributor = { userId: string; models: number; of: readonly Contribution[] };
 
 /** `contributors`: those who joined first stand first. */
-export function figuresOf(contributors: readonly Contributor[]): CommunityFigures {
+export function figuresOf(
+  contributors: readonly Contributor[],
+): Omit<CommunityFigures, 'outcomes'> {
   const { groupStep, standingLeast } = dashboardLimits;
   const active = contributors.filter(({ of }) => completedOf(of) > 0);
   const ranked = active.slice(0, roundDownTo(active.length, groupStep));
@@ -121,7 +126,7 @@ export async function readCommunity(
 }
 
 /** The first call of a week computes them; other first calls wait for it. */
-async function figuresOfWeek(pool: pg.Pool, week: Date): Promise<CommunityFigures> {
+export async function figuresOfWeek(pool: pg.Pool, week: Date): Promise<CommunityFigures> {
   const day = week.toISOString().slice(0, 10);
   const stored = await storedFigures(pool, day);
   if (stored !== null) return stored;
@@ -129,7 +134,10 @@ async function figuresOfWeek(pool: pg.Pool, week: Date): Promise<CommunityFigure
     await client.query(`select pg_advisory_xact_lock(hashtextextended('community figures', 0))`);
     const computed = await storedFigures(client, day);
     if (computed !== null) return computed;
-    const figures = figuresOf(await readContributors(client, week));
+    const figures = {
+      ...figuresOf(await readContributors(client, week)),
+      outcomes: countBands(await readOutcomes(client, week)),
+    };
     await client.query(
       `insert into community_figures (week, figures) values ($1, $2)
        on conflict (week) do update set figures = excluded.figures, computed_at = now()`,
@@ -151,25 +159,43 @@ async function storedFigures(client: Queryable, day: string): Promise<CommunityF
 }
 
 /**
- * The customers who shared before a moment, those who joined first, with their runs up to it. Free accounts
- * and runs on bonus credits cost nothing to make up, so neither counts; nor do purchases that went back.
+ * The customers who shared before a moment, those who joined first. Free accounts cost nothing to make up, so
+ * they do not count; nor do purchases that went back.
  */
+const sharing = `sharing as (
+  select id, shares_statistics_since as since from users
+  where shares_statistics_since < $1 and erasing_at is null
+    and (select sum(lot.credits) from paid_lot lot where lot.user_id = users.id
+        and lot.paid_minor > 0 and lot.granted_at < $3)
+      > coalesce((select refund_pending + refunded + revoked + debt from credit_account account
+        where account.user_id = users.id), 0)
+  order by shares_statistics_since, id limit $2)`;
+
+const sharingBefore = (before: Date): readonly [before: Date, most: number, customers: Date] => [
+  before,
+  mostContributors,
+  new Date(before.getTime() - dashboardLimits.customerDays * 86_400_000),
+];
+
+/** What they said came of their results. */
+async function readOutcomes(client: Queryable, before: Date): Promise<CountedOutcome[]> {
+  const { rows } = await client.query<{ id: string }>(`with ${sharing} select id from sharing`, [
+    ...sharingBefore(before),
+  ]);
+  const ids = rows.map(({ id }) => id);
+  return countedOutcomes(client, ids, before.toISOString());
+}
+
+/** They, with their runs up to that moment. Runs on bonus credits do not count, either. */
 export async function readContributors(client: Queryable, before: Date): Promise<Contributor[]> {
   const { rows } = await client.query<Contribution & { models: number }>(
-    `with sharing as (
-       select id, shares_statistics_since as since from users
-       where shares_statistics_since < $1 and erasing_at is null
-         and (select sum(lot.credits) from paid_lot lot where lot.user_id = users.id
-             and lot.paid_minor > 0 and lot.granted_at < $4)
-           > coalesce((select refund_pending + refunded + revoked + debt from credit_account account
-             where account.user_id = users.id), 0)
-       order by shares_statistics_since, id limit $3),
+    `with ${sharing},
      counted as (
        select sharing.id, sharing.since, run.run_id, run.challenge_type, run.status,
          run.agreement_score
        from sharing
        join optimization_list run on run.user_id = sharing.id
-         and run.root_id is null and run.ended_at < $2
+         and run.root_id is null and run.ended_at < $4
        join run_usage usage on usage.user_id = sharing.id and usage.run_id = run.run_id
          and not usage.by_bonus
        where run.status in ('completed', 'failed')),
@@ -188,12 +214,7 @@ export async function readContributors(client: Queryable, before: Date): Promise
      from counted left join answered using (id)
      group by id, since, challenge_type
      order by since, id`,
-    [
-      before,
-      before.toISOString(),
-      mostContributors,
-      new Date(before.getTime() - dashboardLimits.customerDays * 86_400_000),
-    ],
+    [...sharingBefore(before), before.toISOString()],
   );
   return [...Map.groupBy(rows, ({ userId }) => userId)].map(([userId, of]) => ({
     userId,

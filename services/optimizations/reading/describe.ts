@@ -14,7 +14,7 @@ import type {
   SeatStatus,
 } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary, RunStatus } from '#services/optimizations/contract/summary.ts';
-import { representative, votedOption } from '#services/optimizations/run/events.ts';
+import { askedDays, representative, votedOption } from '#services/optimizations/run/events.ts';
 import type { MissingSeat, Repair, Scores, Slot } from '#services/optimizations/run/events.ts';
 import {
   answerSlot,
@@ -22,6 +22,7 @@ import {
   opinionSlot,
   reviewSlot,
 } from '#services/optimizations/run/slots.ts';
+import { openQuestion } from '#services/optimizations/run/outcomes.ts';
 import { describeDegraded } from './degraded.ts';
 import { acceptedDraft, describeResult, votesFor } from './describe-result.ts';
 import {
@@ -41,7 +42,7 @@ import { runStatusWords } from './words/status.ts';
 
 /** The view of a run in the words and figures that people read, for the server and the browser. */
 
-/** The run as the API answers it. `now` (ms) only moves the estimate of the time left. */
+/** The run as the API answers it. `now` (ms) moves the time left, and opens the question of a day. */
 export function describeRun(view: RunView, now: number): Optimization {
   const bias = view.scores ? describeBias(view, view.scores) : null;
   return {
@@ -58,6 +59,7 @@ export function describeRun(view: RunView, now: number): Optimization {
     refinements: [...view.refinements],
     newer: view.newer,
     refinable: view.refinable,
+    ...describeOutcomes(view, now),
     insights_count: bias
       ? bias.consensus_points.length +
         bias.disagreement_areas.length +
@@ -68,6 +70,27 @@ export function describeRun(view: RunView, now: number): Optimization {
     degraded: describeDegraded(view, (seat) => whyOut(view, seat)),
     ended_because: endReason(view),
     council: view,
+  };
+}
+
+/** The question is null where the view does not know the newest result, as in an export. */
+function describeOutcomes(
+  { outcomes, resultAt, stage }: RunView,
+  now: number,
+): Pick<Optimization, 'outcomes' | 'outcome_question'> {
+  const said = askedDays.flatMap((asked) => {
+    const outcome = outcomes[asked];
+    if (outcome === undefined) return [];
+    const { happened, did, at, result } = outcome;
+    return [{ asked, happened, did: did ?? erased, at, result_id: result }];
+  });
+  const days = said.map(({ asked }) => asked);
+  return {
+    outcomes: said,
+    outcome_question:
+      resultAt === null || stage !== 'closed'
+        ? null
+        : openQuestion(resultAt, days, new Date(now).toISOString()),
   };
 }
 

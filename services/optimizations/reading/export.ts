@@ -46,6 +46,7 @@ const tables = {
     'ended_at',
     'hidden',
     'result',
+    'outcomes',
   ],
   /** Every text that was written in a run: the question, answers, reviews, drafts, checks. */
   run_texts: ['run_id', 'position', 'at', 'slot', 'model', 'field', 'text'],

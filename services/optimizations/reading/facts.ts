@@ -67,6 +67,7 @@ function rowPatch(event: OptimizationEvent, texts: EventTexts): RowPatch | null 
     case 'DraftChecked':
     case 'SynthesisJudged':
     case 'RunConcluded':
+    case 'OutcomeRecorded':
       return null;
   }
 }

@@ -3,11 +3,13 @@ import type { StandIn } from '#services/sandbox/models/cases.ts';
 import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import type { StrategyId } from '#services/models/strategy-list.ts';
 import type {
+  AskedDay,
   Ballot,
   CallOutcome,
   ChallengeType,
   ClaimFixed,
   DraftChecks,
+  Happened,
   LedgerTexts,
   MissingSeat,
   OptimizationEvent,
@@ -141,6 +143,10 @@ export type RunView = {
   conclusion: Extract<OptimizationEvent, { type: 'RunConcluded' }>['data'] | null;
   settled: { captured: number; refunded: number } | null;
   hidden: boolean;
+  /** What its owner said came of it, by the day that was asked about; of a refinement: of its root. */
+  outcomes: Readonly<Partial<Record<AskedDay, OutcomeView>>>;
+  /** When the newest result of the root that this run is or belongs to was there; server only. */
+  resultAt: string | null;
   /** What is new in a refinement; null in any other run. */
   refines: RefinesView | null;
   /** What stood before a refinement; null in any other run, and in the patches of one. */
@@ -153,6 +159,15 @@ export type RunView = {
   refinable: Refinable | null;
   /** For readers of a share link, who did not ask: words say "you" to nobody. Absent for the owner. */
   shared?: true;
+};
+
+export type OutcomeView = {
+  happened: Happened;
+  /** What they did; empty if they did not say. */
+  did: string | null;
+  at: string;
+  /** The run whose result it is about. */
+  result: string;
 };
 
 export type RefinesView = Omit<Refines, 'before' | 'claimId'> & {
@@ -209,6 +224,8 @@ export const fieldsOfView: FieldsOf = (event) => {
       return ['ledger', 'title'];
     case 'OptimizationRenamed':
       return ['title'];
+    case 'OutcomeRecorded':
+      return ['did'];
     default:
       return [];
   }
@@ -371,6 +388,11 @@ export function patchOf(
       return { hidden: false };
     case 'OptimizationRenamed':
       return { titles: { own: texts['title'] ?? null } };
+    case 'OutcomeRecorded': {
+      const { asked, happened, at: recordedAt, result } = event.data;
+      const outcome = { happened, did: texts['did'] ?? null, at: recordedAt, result };
+      return { outcomes: { [asked]: outcome } };
+    }
     case 'SoftPassed':
       return {};
   }
@@ -470,6 +492,8 @@ const emptyView: RunView = {
   conclusion: null,
   settled: null,
   hidden: false,
+  outcomes: {},
+  resultAt: null,
   refines: null,
   before: null,
   refinements: [],

@@ -37,6 +37,7 @@ export function withBase(view: RunView, base: RunView): RunView {
     ledger: ledger && { ...ledger, options: withUndecidable(ledger.options) },
     // It is deleted with its root.
     hidden: base.hidden,
+    outcomes: base.outcomes,
     calls: Object.fromEntries(opinions.map(([slot, call]) => [slot, { ...call, attempts: {} }])),
     before: {
       reviews: Object.fromEntries(

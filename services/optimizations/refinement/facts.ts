@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import { readBalance } from '#projections/credit-account.ts';
-import { readChain } from '#projections/optimization-list.ts';
+import { newestResult, readChain } from '#projections/optimization-list.ts';
 import type { RunRow } from '#projections/optimization-list.ts';
 import type { Offer } from '#services/models/offer.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
@@ -45,6 +45,7 @@ export async function withRefinements(
         refinement_number: index + 1,
       })),
     ),
+    resultAt: found.resultAt,
     newer: await newerAnswer(dependencies, view, found.refinements, place),
     refinable: statusOf(view) === 'completed' ? refinableOf(found.facts) : null,
   };
@@ -83,7 +84,13 @@ export async function readRefinementFacts(
   { pool, registry }: Pick<FactsDependencies, 'pool' | 'registry'>,
   userId: string,
   view: RunView,
-): Promise<{ facts: RefinementFacts; notOffered: string[]; refinements: RunRow[] } | null> {
+): Promise<{
+  facts: RefinementFacts;
+  notOffered: string[];
+  refinements: RunRow[];
+  /** When the newest result of the chain was there. */
+  resultAt: string | null;
+} | null> {
   const chain = await readChain(pool, view.refines?.root ?? view.id);
   if (chain === null) return null;
   const { root, refinements } = chain;
@@ -94,6 +101,7 @@ export async function readRefinementFacts(
   return {
     refinements,
     notOffered,
+    resultAt: newestResult(chain)?.ended_at ?? null,
     facts: {
       rootPrice: root.price,
       refinements,

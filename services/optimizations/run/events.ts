@@ -226,6 +226,14 @@ export const headings = [
 ] as const;
 export type Heading = (typeof headings)[number];
 
+/** The days after a result on which its owner is asked what came of it. */
+export const askedDays = [30, 90] as const;
+export type AskedDay = (typeof askedDays)[number];
+
+/** What happened, in the words of who asked. Only the first two speak for a result, and the last for none. */
+export const happenings = ['better', 'as_expected', 'worse', 'too_early'] as const;
+export type Happened = (typeof happenings)[number];
+
 /** The option of every ledger that says that the question cannot be decided from what was given. */
 export const undecidableOption = 'undecidable';
 
@@ -591,7 +599,20 @@ export type OptimizationEvent =
   | Event<'OptimizationCancelled', Closed>
   | Event<'OptimizationHidden', { at: string }>
   | Event<'OptimizationRestored', { at: string }>
-  | Event<'OptimizationRenamed', { sealed: { title: string } }>;
+  | Event<'OptimizationRenamed', { sealed: { title: string } }>
+  /** Of a run that is no refinement. A later one of the same day replaces it. */
+  | Event<
+      'OutcomeRecorded',
+      {
+        asked: AskedDay;
+        happened: Happened;
+        at: string;
+        /** The run whose result it is about: this one, or its newest completed refinement. */
+        result: string;
+        /** What its owner did; may be empty. */
+        sealed: { did: string };
+      }
+    >;
 
 export type OptimizationEventType = OptimizationEvent['type'];
 

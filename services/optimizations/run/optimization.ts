@@ -4,13 +4,16 @@ import type { FailureClass, UsageRecord } from '#services/models/model.ts';
 import { effortOf, isLastAttempt, nextTry } from './attempts.ts';
 import { forgottenFrom, untilClosed } from './deadlines.ts';
 import type {
+  AskedDay,
   CalledModel,
   CallOutcome,
   CostSource,
+  Happened,
   OptimizationEvent,
   Repair,
   Slot,
 } from './events.ts';
+import { askedFrom, isAsked } from './outcomes.ts';
 import { owedSlots } from './owed.ts';
 import { reactions } from './reactions.ts';
 import { evolve, freshCall, initialState, isOpen } from './state.ts';
@@ -82,6 +85,17 @@ export type OptimizationCommand =
   | { type: 'Hide'; now: string }
   | { type: 'Restore'; now: string }
   | { type: 'Rename'; title: string; same: boolean }
+  | {
+      type: 'RecordOutcome';
+      now: string;
+      asked: AskedDay;
+      happened: Happened;
+      did: string;
+      /** What was done is in the same words as before. */
+      same: boolean;
+      /** The newest completed result of the run and its refinements. */
+      result: { runId: string; endedAt: string };
+    }
   | { type: 'Nudge'; now: string };
 export function decide(command: OptimizationCommand, state: RunState): OptimizationEvent[] {
   const recorded = record(command, state);
@@ -118,6 +132,8 @@ function record(command: OptimizationCommand, state: RunState): OptimizationEven
       return restore(command, state);
     case 'Rename':
       return rename(command, state);
+    case 'RecordOutcome':
+      return recordOutcome(command, state);
     case 'Nudge':
       return [];
   }
@@ -345,6 +361,8 @@ function hide(command: CommandOf<'Hide'>, state: Known): OptimizationEvent[] {
  */
 const mostRenames = 50;
 const mostRestores = 25;
+/** Of the answer for one day. */
+const mostCorrections = 20;
 
 function rename(command: CommandOf<'Rename'>, state: Known): OptimizationEvent[] {
   if (command.same) return [];
@@ -368,6 +386,39 @@ function restore(command: CommandOf<'Restore'>, state: Known): OptimizationEvent
   return [{ type: 'OptimizationRestored', data: { at: command.now } }];
 }
 
+/**
+ * A correction stays about the result that was answered for first, however often the run was refined
+ * since. The words may be corrected as often as the choice, so both count.
+ */
+function recordOutcome(command: CommandOf<'RecordOutcome'>, state: Known): OptimizationEvent[] {
+  if (state.hiddenAt !== null) throw noSuchRun();
+  if (state.refines)
+    throw new Problem('part-of-run', 'An outcome is recorded with the run that was refined.');
+  if (state.stage !== 'closed' || state.outcome !== 'completed')
+    throw new Problem('no-result', 'This run has no result.');
+  const { asked, happened, did, same, now, result } = command;
+  const known = state.outcomes[asked];
+  if (known?.happened === happened && same) return [];
+  if (!known && !isAsked(result.endedAt, asked, now)) throw tooSoon(result.endedAt, asked);
+  if (known && known.corrections >= mostCorrections)
+    throw new Problem(
+      'too-many-corrections',
+      `An outcome can be corrected ${mostCorrections} times at most. It stays as it is.`,
+    );
+  return [
+    {
+      type: 'OutcomeRecorded',
+      data: { asked, happened, at: now, result: known?.result ?? result.runId, sealed: { did } },
+    },
+  ];
+}
+
+export function tooSoon(endedAt: string, asked: AskedDay): Problem {
+  return new Problem('too-soon', `This is asked ${asked} days after the result.`, {
+    members: { asked_from: askedFrom(endedAt, asked) },
+  });
+}
+
 function noSuchRun(): Problem {
   return new Problem('not-found', 'Failed to get optimization');
 }
@@ -385,7 +436,7 @@ function roundOf(slot: Slot): number {
 /** As the command bus runs it. */
 export const optimization: Decider<RunState, OptimizationCommand, OptimizationEvent> = {
   name: 'optimization',
-  version: 5,
+  version: 6,
   initialState,
   decide,
   evolve,

@@ -52,6 +52,7 @@ export function reactions(event: OptimizationEvent, streamId: string, state: Run
     case 'ReviewsClosed':
     case 'OptimizationRestored':
     case 'OptimizationRenamed':
+    case 'OutcomeRecorded':
       return [];
   }
 }

@@ -1,6 +1,8 @@
 import type { FailureClass } from '#services/models/model.ts';
 import type {
+  AskedDay,
   CallOutcome,
+  Happened,
   Ledger,
   MissingSeat,
   OptimizationEvent,
@@ -49,6 +51,15 @@ type Created = Fixed & {
   /** How often the title was changed and the run restored, which are bounded (`optimization.ts`). */
   renames: number;
   restores: number;
+  /** What its owner said came of it, by the day that was asked about. */
+  outcomes: Readonly<Partial<Record<AskedDay, RecordedOutcome>>>;
+};
+
+type RecordedOutcome = {
+  happened: Happened;
+  /** The run whose result it is about. */
+  result: string;
+  corrections: number;
 };
 
 type Called = { calls: Readonly<Record<Slot, CallState>> };
@@ -143,7 +154,14 @@ function isUnusableText(failure: FailureClass): boolean {
 
 export function evolve(state: RunState, event: OptimizationEvent): RunState {
   if (event.type === 'OptimizationCreated')
-    return { stage: 'draft', ...fixedPart(event.data), hiddenAt: null, renames: 0, restores: 0 };
+    return {
+      stage: 'draft',
+      ...fixedPart(event.data),
+      hiddenAt: null,
+      renames: 0,
+      restores: 0,
+      outcomes: {},
+    };
   if (state.stage === 'none') return state;
   switch (event.type) {
     case 'ProcessingStarted': {
@@ -276,6 +294,15 @@ export function evolve(state: RunState, event: OptimizationEvent): RunState {
       return { ...state, hiddenAt: null, restores: state.restores + 1 };
     case 'OptimizationRenamed':
       return { ...state, renames: state.renames + 1 };
+    case 'OutcomeRecorded': {
+      const { asked, happened, result } = event.data;
+      const known = state.outcomes[asked];
+      const corrections = known ? known.corrections + 1 : 0;
+      return {
+        ...state,
+        outcomes: { ...state.outcomes, [asked]: { happened, result, corrections } },
+      };
+    }
     case 'ReviewsClosed':
     case 'DraftChecked':
       return state;
@@ -313,8 +340,8 @@ function fixedPart(of: Fixed): Fixed {
 }
 
 function createdPart(state: Known): Created {
-  const { hiddenAt, renames, restores } = state;
-  return { ...fixedPart(state), hiddenAt, renames, restores };
+  const { hiddenAt, renames, restores, outcomes } = state;
+  return { ...fixedPart(state), hiddenAt, renames, restores, outcomes };
 }
 
 function runningPart(state: OpenState): Running {

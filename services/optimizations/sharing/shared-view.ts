@@ -64,6 +64,8 @@ export function sharedView(view: RunView, { shareId, showsContext }: Reader): Ru
     refinements: [],
     newer: null,
     refinable: null,
+    outcomes: {},
+    resultAt: null,
   };
 }
 

@@ -8,6 +8,7 @@ import type { ExportReply } from '#services/identity/contract.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
+import { dismiss } from '#services/optimizations/outcomes/questions.ts';
 import { tick } from '#services/optimizations/reading/next-steps.ts';
 import { sweepHidden } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
@@ -166,13 +167,9 @@ describe('thirty days after it was deleted', () => {
     const runId = await endedRun(person);
     const kept = await createRun(person, { challenge: 'Paint the shop?' });
     for (const run of [runId, kept]) {
-      await tick(app.core.pool, {
-        runId: run,
-        step: 0,
-        userId: person.userId,
-        done: true,
-        now: app.core.clock(),
-      });
+      const of = { runId: run, userId: person.userId, now: app.core.clock() };
+      await tick(app.core.pool, { ...of, step: 0, done: true });
+      await dismiss(app.core.pool, { ...of, asked: 30 });
       await newShare(app, person, run);
     }
     await remove(person, runId);
@@ -205,6 +202,7 @@ describe('thirty days after it was deleted', () => {
     const { tables } = await app.data<ExportReply>('/users/me/export', { token: ann.token });
     expect(tables['next_steps_done']).toMatchObject([{ run_id: kept, step: 0 }]);
     expect(tables['share_links']).toMatchObject([{ run_id: kept }]);
+    expect(tables['outcome_questions']).toMatchObject([{ run_id: kept, asked: 30 }]);
     const exported = Object.fromEntries(
       (tables['runs'] ?? []).map((row) => [row['id'], [row['title'], row['challenge']]]),
     );

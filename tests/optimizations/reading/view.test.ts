@@ -134,6 +134,8 @@ function textsOf(event: OptimizationEvent): EventTexts {
     }
     case 'OptimizationRenamed':
       return { title: 'Renamed' };
+    case 'OutcomeRecorded':
+      return { did: 'Raised the price' };
     default:
       return {};
   }

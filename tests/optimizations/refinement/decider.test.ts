@@ -120,6 +120,22 @@ describe('the stages of a refinement', () => {
   });
 });
 
+test('an outcome is recorded with the run that is no refinement', () => {
+  const done = voting().answered(votes).answered(written);
+  const refined = done.given({ type: 'Close', captured: 0, refunded: 0, creditsVersion: 0 });
+  const outcome = {
+    type: 'RecordOutcome',
+    now: '2027-11-20T12:00:00.000Z',
+    asked: 30,
+    happened: 'better',
+    did: 'sealed',
+    same: false,
+    result: { runId, endedAt: '2026-11-20T12:00:00.000Z' },
+  } as const;
+  expect(() => refined.when(outcome)).toThrow(expect.objectContaining({ code: 'part-of-run' }));
+  expect(typesOf(closed().when(outcome))).toEqual(['OutcomeRecorded']);
+});
+
 describe('the price of a refinement', () => {
   test.each([
     ['completed', (begun: Script) => begun.answered(votes).answered(written)],

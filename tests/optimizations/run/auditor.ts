@@ -306,6 +306,13 @@ export function createAuditor(now: () => number): Auditor {
         return;
       case 'OptimizationRenamed':
         return;
+      case 'OutcomeRecorded':
+        requireThat(
+          run.stage === 'closed' && run.outcome === 'completed' && run.refines === null,
+          'an outcome of no result',
+          of,
+        );
+        return;
     }
   }
 

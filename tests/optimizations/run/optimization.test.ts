@@ -1311,6 +1311,106 @@ describe('renaming', () => {
   );
 });
 
+describe('an outcome', () => {
+  const days = (count: number, ms = 0) =>
+    new Date(Date.parse(noon) + count * 86_400_000 + ms).toISOString();
+  const said = (
+    change: Partial<Extract<OptimizationCommand, { type: 'RecordOutcome' }>> = {},
+  ): OptimizationCommand => ({
+    type: 'RecordOutcome',
+    now: days(30),
+    asked: 30,
+    happened: 'better',
+    did: 'sealed',
+    same: false,
+    result: { runId: 'opt_1', endedAt: noon },
+    ...change,
+  });
+
+  test('an outcome is recorded from its day on, to the millisecond', () => {
+    for (const [asked, before] of [
+      [30, days(30, -1)],
+      [90, days(90, -1)],
+    ] as const) {
+      const problem = refusal(closed(), said({ asked, now: before }));
+      expect([problem.status, problem.code, problem.extras.members]).toEqual([
+        409,
+        'too-soon',
+        { asked_from: days(asked) },
+      ]);
+      expect(closed().when(said({ asked, now: days(asked) }))).toEqual([
+        {
+          type: 'OutcomeRecorded',
+          data: {
+            asked,
+            happened: 'better',
+            at: days(asked),
+            result: 'opt_1',
+            sealed: { did: 'sealed' },
+          },
+        },
+      ]);
+    }
+  });
+
+  test('only a completed run that is not hidden has an outcome', () => {
+    const failed = started().given(deadline('opinions', 'hard'), {
+      type: 'Close',
+      captured: 0,
+      refunded: 0,
+      creditsVersion: 3,
+    });
+    for (const run of [created(), inReviews(), concluded(), failed])
+      expect(refusal(run, said()).code).toBe('no-result');
+    const hidden = closed().given({ type: 'Hide', now: noon });
+    expect(refusal(hidden, said()).code).toBe('not-found');
+    expect(typesOf(hidden.given({ type: 'Restore', now: noon }).when(said()))).toEqual([
+      'OutcomeRecorded',
+    ]);
+  });
+
+  test('the same answer again changes nothing, and another one corrects it', () => {
+    const answered = closed().given(said());
+    expect(answered.when(said({ same: true, now: days(31) }))).toEqual([]);
+    expect(typesOf(answered.when(said({ same: false })))).toEqual(['OutcomeRecorded']);
+    expect(typesOf(answered.when(said({ happened: 'worse', same: true })))).toEqual([
+      'OutcomeRecorded',
+    ]);
+    expect(answered.given(said({ happened: 'worse' })).state).toMatchObject({
+      outcomes: { 30: { happened: 'worse', corrections: 1 } },
+    });
+  });
+
+  test('an answer for one day leaves the other day open', () => {
+    for (const happened of ['better', 'too_early'] as const)
+      expect(
+        typesOf(
+          closed()
+            .given(said({ happened }))
+            .when(said({ asked: 90, now: days(90) })),
+        ),
+      ).toEqual(['OutcomeRecorded']);
+  });
+
+  test('a correction stays about the result that was answered for, however new another one is', () => {
+    const later = { runId: 'opt_2', endedAt: days(40) };
+    const [corrected] = closed()
+      .given(said())
+      .when(said({ now: days(45), happened: 'worse', result: later }));
+    expect(corrected?.data).toMatchObject({ happened: 'worse', result: 'opt_1' });
+    const first = said({ asked: 90, now: days(129), result: later });
+    expect(refusal(closed().given(said()), first).code).toBe('too-soon');
+  });
+
+  test('an answer can be corrected 20 times', () => {
+    let run = closed().given(said());
+    for (let times = 0; times < 20; times += 1) run = run.given(said());
+    expect(refusal(run, said()).code).toBe('too-many-corrections');
+    expect(run.when(said({ same: true }))).toEqual([]);
+    expect(typesOf(run.when(said({ asked: 90, now: days(90) })))).toEqual(['OutcomeRecorded']);
+  });
+});
+
 describe('a nudge', () => {
   test.each(
     Object.entries({ created, started, inClaims, inReviews, inSynthesis, concluded, closed }),

@@ -38,7 +38,7 @@ import {
   reserveCommandId,
   settleCommandId,
 } from '#services/credits/command-ids.ts';
-import { streamOf } from '#services/optimizations/run/events.ts';
+import { askedDays, happenings, streamOf } from '#services/optimizations/run/events.ts';
 
 /**
  * A whole installation in memory: two people with credits, several runs each, API and worker
@@ -366,6 +366,42 @@ export function live(options: WorldOptions): World {
   function* renamed(process: Process, { runId }: Run) {
     const rename = { type: 'Rename', title: `sealed at ${now}`, same: false } as const;
     yield* issue(process, runId, rename, ['Rename', now]);
+  }
+
+  /** As `recordOutcome` of `record.ts`. */
+  function* said(process: Process, runId: string, endedAt: string) {
+    const newest = refinementsOf(runId).findLast(
+      (id) => auditor.runs.get(id)?.outcome === 'completed',
+    );
+    const answer = {
+      type: 'RecordOutcome',
+      now: isoNow(),
+      asked: chance.pick(askedDays)!,
+      happened: chance.pick(happenings)!,
+      did: `sealed at ${now}`,
+      same: false,
+      result: { runId: newest ?? runId, endedAt },
+    } as const;
+    yield* issue(process, runId, answer, ['RecordOutcome', now]);
+  }
+
+  /** Months later, when nothing else is left to happen, some say what came of their results. */
+  function sayOutcomes(): void {
+    const endedAt = isoNow();
+    now += 100 * 86_400_000;
+    const [process] = living('api');
+    for (const runId of runs.keys()) {
+      const state = stateOfRun(runId);
+      if (state?.stage !== 'closed' || state.outcome !== 'completed') continue;
+      if (state.refines || state.hiddenAt !== null) continue;
+      for (let left = chance.below(4); left > 0; left -= 1) {
+        now += 1;
+        const steps = said(process!, runId, endedAt);
+        advancing = { process: process!, steps, until: now, call: null, of: runId, queue: null };
+        for (const _ of steps);
+        advancing = null;
+      }
+    }
   }
 
   /** As `refineRun` of `begin.ts`. */
@@ -848,6 +884,7 @@ export function live(options: WorldOptions): World {
     steps += 1;
     if (steps > mostSteps) throw new Fault('a world without an end');
   }
+  sayOutcomes();
   auditor.atEnd();
   requireReplay();
   return { figures: counted(figures, auditor), auditor, runs: streamsOfRuns(), log };

@@ -94,12 +94,13 @@ export async function expectWhole(
   ]);
 }
 
-/** Whether a run can be refined stands in other streams, so only a read knows it. */
+/** Whether a run can be refined, and when its newest result was there, stands in other streams, so only a read knows it. */
 const ofEvents = (view: RunView): RunView => ({
   ...view,
   newer: null,
   refinable: null,
   refinements: [],
+  resultAt: null,
 });
 
 /** Every account, every stream and every read model equals its events, as `run` reports. */

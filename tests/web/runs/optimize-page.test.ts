@@ -75,6 +75,8 @@ function run(change: object = {}): Reply {
     refinements: [],
     newer: null,
     refinable: null,
+    outcomes: [],
+    outcome_question: null,
     ended_because: null,
     stand_in: null,
     council: {},

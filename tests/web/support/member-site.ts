@@ -1,3 +1,4 @@
+import type { DueOutcomes } from '#services/optimizations/contract/outcomes.ts';
 import type axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
@@ -341,6 +342,7 @@ export function member(answers: Answers = {}, name: string = 'Ada Example'): Api
     'GET /api/users/me/stats': ok(stats),
     'GET /api/community': ok(community),
     'GET /api/optimizations/brief': ok(brief),
+    'GET /api/optimizations/outcomes/due': ok({ due: [], total: 0 } satisfies DueOutcomes),
     'GET /api/optimizations/competitive': ok({ run: decision }),
     'GET /api/credits/model-costs': ok(modelPrices),
     'GET /api/auth/sessions': ok([]),

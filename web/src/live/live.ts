@@ -22,6 +22,7 @@ import { type ProblemAction, problemAction, problemSentence } from '#web/api/pro
 import { queryClient } from '#web/api/query-client.ts';
 import { isMotionReduced } from '#web/ui/display.ts';
 import { createSignal } from '#web/ui/signal.ts';
+import { dueOutcomesQuery } from '#web/run/outcomes/calls.ts';
 import { withTicksOf } from '#web/run/ticks.ts';
 
 /**
@@ -272,6 +273,7 @@ function followHiding({ type, entity: { id } }: Fact): void {
   if (type === 'OptimizationHidden') dropRow(id);
   // Other runs move up or down.
   void refreshLists();
+  void queryClient.invalidateQueries({ queryKey: dueOutcomesQuery.queryKey });
   const run = runs.get(id);
   if (!run) return;
   if (type === 'OptimizationHidden') setPhase(run, { status: 'missing' });

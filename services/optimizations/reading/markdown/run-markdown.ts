@@ -13,6 +13,11 @@ import {
 } from '#services/optimizations/reading/words/refinement.ts';
 import { takenUp, takenUpWords } from '#services/optimizations/reading/words/taken-up.ts';
 import { inEnglish } from '#services/platform/locale.ts';
+import {
+  otherResultNote,
+  outcomeWords,
+  turnedOutTitle,
+} from '#services/optimizations/reading/words/turned-out.ts';
 import { modelCost } from '#services/platform/numbers.ts';
 import { costColumns, costRows, tookWords } from '#services/optimizations/reading/costs.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
@@ -37,6 +42,7 @@ export function runMarkdown(run: Optimization): string {
       `# ${escapeMarkdown(run.title)}`,
       ...asked(run),
       ...outcome(run),
+      outcomes(run),
       ...answers(run),
       ...(run.council.shared ? [...standIns(run), tookWords(run.council)] : [costs(run)]),
     ]),
@@ -149,6 +155,19 @@ const labelled = ({ label, text }: { label: string; text: string }): string =>
 
 function ending(run: Optimization): string {
   return `**${runStatusWords[run.status]}.** ${run.ended_because ?? ''}`.trim();
+}
+
+/** What came of it, as its owner said. */
+function outcomes(run: Optimization): string {
+  if (run.outcomes.length === 0) return '';
+  const lines = run.outcomes.flatMap((outcome) => {
+    const { did, result_id: about } = outcome;
+    return [
+      `**${outcomeWords(outcome)}.**${did === '' ? '' : ` ${escapeMarkdown(did)}`}`,
+      ...(about === run.id ? [] : [`*${otherResultNote}*`]),
+    ];
+  });
+  return [`## ${turnedOutTitle}`, ...lines].join('\n\n');
 }
 
 function answers(run: Optimization): string[] {

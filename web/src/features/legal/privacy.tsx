@@ -18,8 +18,9 @@ const sections: readonly PolicySection[] = [
         </li>
         <li>
           <strong>Your runs</strong>: what you wrote, the text of your files, what the models
-          answered, and the result. We store each run encrypted with its own key. We do not store
-          the files. Times, scores, costs and the names of the models are not encrypted.
+          answered, the result, and what you say came of it. We store each run encrypted with its
+          own key. We do not store the files. Times, scores, costs and the names of the models are
+          not encrypted.
         </li>
         <li>
           <strong>Share links</strong>, only if you make one: its address, encrypted with the key of
@@ -37,7 +38,8 @@ const sections: readonly PolicySection[] = [
         </li>
         <li>
           <strong>Shared statistics</strong>, only if you switch sharing on: counts and scores of
-          your runs, without any text, are part of weekly sums over everyone who shares.
+          your runs and how results turned out, without any text, are part of weekly sums over
+          everyone who shares.
         </li>
         <li>
           <strong>Your credit ledger</strong>: credits granted, reserved, charged, and returned. It

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { BiasAnalysis, RunResult } from '#services/optimizations/contract/result.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import {
@@ -19,6 +19,7 @@ import {
 } from '#services/optimizations/reading/words/doubts.ts';
 import { comparisonsTitle } from '#services/optimizations/reading/words/order.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
+import { BandFigures } from '#web/features/result/behind/band-figures.tsx';
 import { Computed, computedTitle } from '#web/features/result/behind/computed.tsx';
 import { comparisonsAnchor } from '#web/features/result/behind/order.tsx';
 import { classNames } from '#web/ui/class-names.ts';
@@ -133,6 +134,7 @@ function Objection({ run, result }: { run: Optimization; result: RunResult }): R
 
 function Agreement({ bias, view }: { bias: BiasAnalysis; view: RunView }): ReactNode {
   const { agreement_score: score, agreement_note: note } = bias;
+  const [isOpen, setOpen] = useState(false);
   return (
     <section aria-labelledby="agreement" className="space-y-3">
       <h2 id="agreement" className="text-center text-xl text-ink-2">
@@ -140,10 +142,14 @@ function Agreement({ bias, view }: { bias: BiasAnalysis; view: RunView }): React
       </h2>
       <Ring score={score} {...(note === null ? {} : { note })} />
       <p className="text-center text-sm text-ink-2">{winnerWords(view)}</p>
-      <details className="text-sm text-ink-2 print:hidden">
+      <details
+        className="text-sm text-ink-2 print:hidden"
+        onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+      >
         <summary className="min-h-6 cursor-pointer text-center">{computedTitle}</summary>
         <div className="space-y-2 pt-2">
           <Computed bias={bias} view={view} />
+          {isOpen ? <BandFigures band={bias.agreement_band ?? 'none'} /> : null}
           <p>
             <a href={`#${comparisonsAnchor}`} className="link">
               {comparisonsTitle}

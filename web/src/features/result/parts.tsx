@@ -24,6 +24,7 @@ import { doubtsOf } from './doubts.tsx';
 import { Flaws } from './flaws.tsx';
 import { Options } from './options.tsx';
 import { WhatChanged, WouldChange } from './refined.tsx';
+import { TurnedOut, turnedOutAnchor, turnedOutTitleOf } from './turned-out.tsx';
 import { Reached } from '#web/features/result/behind/reached.tsx';
 
 /** The answer first, the reasons second, the machinery last. */
@@ -83,6 +84,12 @@ export function Parts({
           result.flaws.length > 0,
         ),
         ...entry('next-steps', stepsTitle(result), steps, result.next_steps.length > 0),
+        ...entry(
+          turnedOutAnchor,
+          turnedOutTitleOf(run),
+          <TurnedOut run={run} />,
+          run.outcomes.length > 0 || run.outcome_question !== null,
+        ),
         ...entry(
           'would-change',
           wouldChangeTitle,

@@ -8,6 +8,7 @@ import type { Plan } from '#services/payments/contract.ts';
 import { analyticsQuery, balanceQuery } from '#web/features/credits/queries.ts';
 import { stockWords } from '#web/features/credits/tier.ts';
 import { CommunityInsights } from '#web/features/dashboard/elite/community.tsx';
+import { DueOutcomes } from '#web/features/dashboard/due-outcomes.tsx';
 import { Competitive } from '#web/features/dashboard/elite/competitive.tsx';
 import { MetricCards } from '#web/features/dashboard/elite/metric-cards.tsx';
 import { ConfirmedBanner } from '#web/features/dashboard/confirmed-banner.tsx';
@@ -30,6 +31,7 @@ import { PastDue } from '#web/features/plan/past-due.tsx';
 import { planQuery } from '#web/features/plan/queries.ts';
 import { heldPlan } from '#web/features/plan/words.ts';
 import { runsQuery } from '#web/features/runs/queries.ts';
+import { dueOutcomesQuery } from '#web/run/outcomes/calls.ts';
 import { RunList } from '#web/features/runs/run-list.tsx';
 import { runningId } from '#web/features/runs/words.ts';
 import { accountQuery, changeAccount } from '#web/api/account.ts';
@@ -62,7 +64,12 @@ const askEveryMs = 5_000;
 /** What the view shows besides the runs, all fetched at once. */
 function useParts(view: DashboardView): Pick<Answer<unknown>, 'data' | 'error'>[] {
   const isElite = view === 'elite';
-  const both = [useQuery(statsQuery), useQuery(balanceQuery), useQuery(planQuery)];
+  const both = [
+    useQuery(statsQuery),
+    useQuery(balanceQuery),
+    useQuery(planQuery),
+    useQuery(dueOutcomesQuery),
+  ];
   const elite = [
     useQuery({ ...competitiveQuery, enabled: isElite }),
     useQuery({ ...communityQuery, enabled: isElite }),
@@ -196,15 +203,25 @@ function Elite({ active }: { active: string | undefined }): ReactNode {
   );
 }
 
-/** One error for the whole dashboard when nothing of it was ever read; else each part has its own. */
+/**
+ * What both views begin with, and the view. One error for the whole dashboard when nothing of it was ever
+ * read; else each part has its own.
+ */
 function UnlessAllFailed({
-  answers,
+  answers: ofView,
   children,
 }: {
   answers: readonly Answer<unknown>[];
   children: ReactNode;
 }): ReactNode {
-  if (!answers.every(({ data, error }) => data === undefined && error !== null)) return children;
+  const answers = [...ofView, useQuery(dueOutcomesQuery)];
+  if (!answers.every(({ data, error }) => data === undefined && error !== null))
+    return (
+      <>
+        <DueOutcomes />
+        {children}
+      </>
+    );
   return (
     <ErrorState
       title="Error Loading Dashboard"

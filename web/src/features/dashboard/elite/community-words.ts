@@ -4,7 +4,7 @@ import { challengeTypeWords } from '#web/run/words.ts';
 import { percent } from '#web/ui/text/figures.ts';
 
 export const sharingSentence =
-  'Shares counts and scores only: runs that completed or failed, their agreement, and how many models answered. Never your questions, answers, or name.';
+  'Shares counts and scores only: runs that completed or failed, their agreement, how many models answered, and whether results turned out better, as expected, or worse. Never your questions, answers, or name.';
 
 export const notEnough = 'Not enough shared results yet';
 

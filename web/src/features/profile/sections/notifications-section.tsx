@@ -72,6 +72,23 @@ export function NotificationsSection({
         }
       />
       <Checkbox
+        label="Ask me by email how a result turned out"
+        name="outcome_emails"
+        hint="30 and 90 days after a result, once each. The dashboard asks in any case."
+        checked={wanted.preferences?.outcome_emails ?? profile.preferences.outcome_emails}
+        aria-busy={busy || undefined}
+        onChange={({ target: { checked } }) =>
+          run(() =>
+            save(
+              { preferences: { outcome_emails: checked } },
+              checked
+                ? "We'll ask you by email how a result turned out."
+                : "We won't email you about how results turned out.",
+            ),
+          )
+        }
+      />
+      <Checkbox
         label="Notify me in the browser when a run ends"
         name="notify_browser"
         hint={browserHint(browser.permission())}
