@@ -78,7 +78,7 @@ export class PriceError extends Error {
  * @throws JudgesError, PriceError
  */
 export async function planEvaluation(settings: PlanSettings): Promise<EvaluationPlan> {
-  const { strategy, conditions, seed, catalogue, judging, planted, endpoints } = settings;
+  const { strategy, conditions, seed, judging, planted, endpoints } = settings;
   const all = await judging.offers();
   const offers = offersFor({ registry: judging, isLocal: settings.isLocal }, all, false);
   const lanes = lanesOf([...new Set(offers.map(({ provider }) => provider))], endpoints);

@@ -101,7 +101,7 @@ function modelsFor(given: Arguments, { env, catalogue, clock }: Surroundings): M
     const planted = { seed, best: plant === 'by seed' ? plantedBest(seed) : plant };
     const models = simulatedModels(catalogue, planted, clock);
     return {
-      registryFor: models.forAnswers,
+      registryFor: (condition) => models.forAnswers(condition),
       judging: models.forJudges,
       planted,
       endpoints: [],

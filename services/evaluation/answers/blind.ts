@@ -32,7 +32,8 @@ export function blinded(text: string, models: readonly NamedModel[]): Blinded {
 }
 
 const number = String.raw`(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)`;
-const member = '(?:models?|experts?|seats?|reviewers?|advis[eo]rs?|panelists?|voters?|members?)';
+const member =
+  '(?:models?|experts?|seats?|reviewers?|advisers?|advisors?|panelists?|voters?|members?)';
 
 /** Longer phrases first. Everything here is English, as the cases are. */
 const neutralWords: readonly (readonly [RegExp, string])[] = [

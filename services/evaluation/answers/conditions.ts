@@ -4,7 +4,7 @@ import type { OptimizationEvent, Seat } from '#services/optimizations/run/events
 import { opinionSlot } from '#services/optimizations/run/slots.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
 import type { Variation } from './drive.ts';
-import { prepareUnvoted, unreviewed } from './unvoted.ts';
+import { prepareUnreviewed, unreviewed } from './unreviewed.ts';
 
 /** What each condition changes in the run that a user would get for the same question and strategy. */
 
@@ -37,7 +37,7 @@ export function variationOf(
       return { ...asSold, onlySlot: opinionSlot(council.schedule.strongest) };
     case 'fused':
     case 'no-reviews':
-      return { ...asSold, inPlaceOfReviews: unreviewed(clock), prepare: prepareUnvoted };
+      return { ...asSold, inPlaceOfReviews: unreviewed(clock), prepare: prepareUnreviewed };
   }
 }
 

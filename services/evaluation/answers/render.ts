@@ -5,7 +5,7 @@ import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import { opinionOf } from '#services/optimizations/reading/texts.ts';
 
 /**
- * Every answer in one form, whoever gave it: the same four headings in the same order, plain text,
+ * Every answer in one form, of every condition: the same four headings in the same order, plain text,
  * without counts of votes, names of models and ids.
  */
 export type Parts = {

@@ -53,7 +53,6 @@ const judgementSchema = v.object({
   ),
 });
 
-export const judgementName = 'judgement';
 const judgementJson = strictJsonSchema(judgementSchema);
 
 export function judgementPrompt(
@@ -87,7 +86,7 @@ export function judgementPrompt(
     ask: 'Compare the two answers.',
     delimiter,
   });
-  return { ...prompt, schema: { name: judgementName, json: judgementJson } };
+  return { ...prompt, schema: { name: 'judgement', json: judgementJson } };
 }
 
 export type Judgement = Pick<JudgementLine, 'marks' | 'traps' | 'reason'> & {

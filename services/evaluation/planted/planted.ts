@@ -62,17 +62,20 @@ function spread(seed: string, purpose: string): number {
 
 // ── the mark that a simulated answer carries ────────────────────────────────────────────────────
 
-const letters = 'bcdfghjkmn';
+const firstLetter = 'a'.charCodeAt(0);
 
 /** Letters and no figures, because a program removes figures that stand in no source. */
 export function markOf(merit: number): string {
   const digits = String(Math.floor(merit * 10_000)).padStart(4, '0');
-  return `(Simulated, merit ${[...digits].map((digit) => letters[Number(digit)]).join('')}.)`;
+  const code = digits.replace(/\d/g, (digit) => String.fromCharCode(firstLetter + Number(digit)));
+  return `(Simulated, merit ${code}.)`;
 }
 
 /** The merit that a simulated answer carries. @throws RangeError for any other text */
 export function meritIn(text: string): number {
-  const [, code = ''] = /\(Simulated, merit ([b-n]{4})\.\)/.exec(text) ?? [];
-  if (code === '') throw new RangeError('This answer was not simulated');
-  return Number([...code].map((letter) => letters.indexOf(letter)).join('')) / 10_000;
+  const [, code] = /\(Simulated, merit ([a-j]{4})\.\)/.exec(text) ?? [];
+  if (code === undefined) throw new RangeError('This answer was not simulated');
+  return (
+    Number(code.replace(/./g, (letter) => String(letter.charCodeAt(0) - firstLetter))) / 10_000
+  );
 }

@@ -7,7 +7,6 @@ import { readMaterial } from '#services/sandbox/models/simulator/material.ts';
 import type { Material } from '#services/sandbox/models/simulator/material.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
 import type { Condition, Mark } from '#services/evaluation/records/records.ts';
-import { judgementName } from '#services/evaluation/judging/prompt.ts';
 import { seededInteger } from '#services/platform/seeded.ts';
 import { markOf, meritIn, meritOf, seenBy } from './planted.ts';
 import type { Planted } from './planted.ts';

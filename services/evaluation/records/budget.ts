@@ -100,7 +100,7 @@ async function* meteredCall(
     }
   } catch (error) {
     if (error instanceof ModelFailure)
-      known = isUnbilled(error) ? 0 : microsOf(provider, error, price);
+      known = costsNothing(error) ? 0 : microsOf(provider, error, price);
     throw error;
   } finally {
     reserved.count({
@@ -122,7 +122,7 @@ function microsOf(
 }
 
 /** The provider turned the request away before a model read it. */
-function isUnbilled({ failure, usage, billedCost }: ModelFailure): boolean {
+function costsNothing({ failure, usage, billedCost }: ModelFailure): boolean {
   return usage === unknownUsage && billedCost === null && turnedAway.includes(failure);
 }
 

@@ -145,10 +145,11 @@ function missingIn(plan: EvaluationPlan, { evaluated, answers, judged }: Collect
 function verdictsIn({ judged }: CollectedCase): Record<string, string> {
   return Object.fromEntries(
     judged.flatMap(({ pair, judge, oneFirst, otherFirst }) => {
-      if (oneFirst?.better == null || otherFirst?.better == null) return [];
+      const [before, after] = [oneFirst?.better ?? null, otherFirst?.better ?? null];
+      if (before === null || after === null) return [];
       const winners = [
-        { first: pair.one, second: pair.other, equal: 'tie' }[oneFirst.better],
-        { first: pair.other, second: pair.one, equal: 'tie' }[otherFirst.better],
+        { first: pair.one, second: pair.other, equal: 'tie' }[before],
+        { first: pair.other, second: pair.one, equal: 'tie' }[after],
       ];
       const [winner = 'tie'] = winners;
       const verdict = new Set(winners).size === 1 ? winner : 'disagreeing orders';

@@ -211,7 +211,7 @@ export function draftPrompt(
   const repair = brief.complaints.length > 0;
   return stagePrompt('draft', {
     system: [
-      ...(brief.decision === null ? unvotedRules : votedRules(brief.decision)),
+      ...(brief.decision === null ? rulesWithoutVote : votedRules(brief.decision)),
       'Use no number that does not stand in the material. Never contradict a consensus claim. Do not speak of labels, seats or models.',
       'Write plain text without Markdown, for a reader who has five minutes: what to do, why, what to watch, when to stop. Each next step has an owner, a date in days from today, a measure and a reason to stop.',
       ...(brief.refines === undefined ? [] : [refinementRule]),
@@ -352,7 +352,7 @@ function votedRules({ heading }: VotedDecision): string[] {
   ];
 }
 
-const unvotedRules: readonly string[] = [
+const rulesWithoutVote: readonly string[] = [
   'You write the recommendation of several experts to one person who runs a small business. Each expert has answered alone; nobody has reviewed the answers, and nobody has voted. You report what they say as one voice and own one decision.',
   'Nobody has chosen an option: choose the one of the block "options" that the answers argue best, and name its id.',
   'Cite in claim_ids the claims that each statement rests on. Where the answers contradict each other, put that into dissent, fairly, with what would settle it. State nothing that rests on no claim.',

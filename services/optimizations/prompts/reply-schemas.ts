@@ -361,11 +361,7 @@ export function parseReply<Name extends ReplyName>(
   name: Name,
   json: ReadReply | undefined,
 ): Parsed<ReplyOf<Name>> {
-  return parseAs<ReplyOf<Name>>(
-    schemas[name] as ReplySchema<ReplyOf<Name>>,
-    replyJsonSchemas[name],
-    json,
-  );
+  return parseAs<ReplyOf<Name>>(schemas[name], replyJsonSchemas[name], json);
 }
 
 type ReplySchema<Output> = v.GenericSchema<unknown, Output>;

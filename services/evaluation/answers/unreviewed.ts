@@ -47,14 +47,14 @@ export function unreviewed(now: () => number): (state: RunState) => Optimization
   };
 }
 
-export const prepareUnvoted: typeof prepareCall = (run, slot, attempt) => {
+export const prepareUnreviewed: typeof prepareCall = (run, slot, attempt) => {
   const parts = parseSlot(slot);
   return parts.kind === 'draft'
-    ? unvotedDraft(run, parts.round, dataDelimiter(seedOf(run), slot, attempt))
+    ? unreviewedDraft(run, parts.round, dataDelimiter(seedOf(run), slot, attempt))
     : prepareCall(run, slot, attempt);
 };
 
-function unvotedDraft(run: OpenRun, round: number, delimiter: string): PreparedCall {
+function unreviewedDraft(run: OpenRun, round: number, delimiter: string): PreparedCall {
   const asked = questionOf(run);
   const { view } = run;
   const lastDraft = view.calls[draftSlot(round - 1)]?.draft ?? null;
@@ -105,7 +105,7 @@ function unvotedDraft(run: OpenRun, round: number, delimiter: string): PreparedC
 /** All of them, in an order that says nothing. */
 function answersOf({ view, shown, ...run }: OpenRun, round: number) {
   const seed = seedOf({ view, shown, ...run });
-  const seats = seededOrder(seed, `unvoted:${round}`, view.accepted ?? []);
+  const seats = seededOrder(seed, `unreviewed:${round}`, view.accepted ?? []);
   const labels = labelsFor(seed, `draft:${round}`, seats);
   return seats.map((seat) => ({ label: labels[seat] ?? '', text: shown[seat] ?? '' }));
 }
