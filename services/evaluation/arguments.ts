@@ -36,10 +36,10 @@ export const usage = `npm run eval -- --budget-usd 20 --out <folder> [options]
   --cases <list>          all (default), or ids and types, with commas
   --judges <list>         ids of models that take no part in the answers (default: chosen by rule)
   --budget-usd <amount>   the most that all runs into this folder may cost; required with real models
-  --out <folder>          where answers, judgements and the report are kept; a rerun continues there
+  --out <folder>          where answers, judgments and the report are kept; a rerun continues there
   --seed <number>         draws orders, labels and resamples (default: 1)
   --parallel <number>     cases at a time (default: 2)
-  --retry-failed          try failed answers and judgements again
+  --retry-failed          try failed answers and judgments again
   --dry-run               show who would answer and judge, and about what it would cost; call nothing
   --sandbox               simulated models with a planted truth: checks this program, not the council
   --plant <condition>     with --sandbox: the condition that is best, or none (default: by the seed)`;

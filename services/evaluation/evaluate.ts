@@ -95,7 +95,7 @@ async function evaluateCase(
     ),
   );
   const { isComplete } = collectedCase(plan, folder, { evaluated, council });
-  world.say(`${evaluated.id}: ${isComplete ? 'complete' : 'answers or judgements are missing'}`);
+  world.say(`${evaluated.id}: ${isComplete ? 'complete' : 'answers or judgments are missing'}`);
 }
 
 const judgementsAtOnce = 4;

@@ -36,13 +36,17 @@ async function main(args: readonly string[]): Promise<number> {
     });
   } catch (error) {
     if (error instanceof ArgumentError) say(`${error.message}\n\n${usage}`);
-    else if (known.some((kind) => error instanceof kind)) say((error as Error).message);
+    else if (isExpected(error)) say(error.message);
     else throw error;
     return 2;
   }
 }
 
-const known = [CaseError, JudgesError, LinesError, PriceError, Problem, SettingsError];
+/** Written for the operator; the trace of any other error is shown. */
+function isExpected(error: unknown): error is Error {
+  const expected = [CaseError, JudgesError, LinesError, PriceError, Problem, SettingsError];
+  return expected.some((kind) => error instanceof kind);
+}
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);

@@ -53,7 +53,8 @@ export async function evaluatedReport(
   plan: EvaluationPlan,
   { signal, clock, say }: Surroundings,
 ): Promise<Report> {
-  const folder = openFolder(given.out, given);
+  const { retryFailed, sandbox: simulated } = given;
+  const folder = openFolder(given.out, { retryFailed, simulated });
   try {
     const budget = createBudget(given.budgetMicros, folder.calls);
     if (plan.planted === null) await loadSdks();

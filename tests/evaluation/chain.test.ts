@@ -173,7 +173,7 @@ describe('a failure', () => {
     expect(report.cases.complete).toBe(0);
     expect(report.refusals).toEqual({ answers: 0, judgements: 10 * 12 });
     expect(report.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
-    expect(reportMarkdown(report)).toContain('refused by a model: 0 answers, 120 judgements');
+    expect(reportMarkdown(report)).toContain('refused by a model: 0 answers, 120 judgments');
   });
 
   test('is tried again only when that is asked for', async () => {

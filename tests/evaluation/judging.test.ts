@@ -121,7 +121,7 @@ describe('a judgement', () => {
     text: condition,
     heading: null,
     missingSeats: [],
-    neutralised: 0,
+    neutralized: 0,
     revealing: [],
   });
   const judged = async (replies: (string | ModelFailure)[]) => {

@@ -40,7 +40,7 @@ export async function answerCase(
     text: blind?.text ?? '',
     heading: 'failure' in found ? null : found.heading,
     missingSeats: variation.onlySlot === null ? run.view.missing.map(({ seat }) => seat) : [],
-    neutralised: blind?.neutralised ?? 0,
+    neutralized: blind?.neutralized ?? 0,
     revealing: blind?.revealing ?? [],
   };
 }

@@ -8,27 +8,27 @@ import type { NamedModel } from '#services/optimizations/prompts/scrub.ts';
 export type Blinded = {
   text: string;
   /** Words that were made neutral. */
-  neutralised: number;
+  neutralized: number;
   /** Words that may still reveal the condition. */
   revealing: string[];
 };
 
 export function blinded(text: string, models: readonly NamedModel[]): Blinded {
   const scrub = scrubOf(models);
-  let neutralised = 0;
+  let neutralized = 0;
   const lines = text.split('\n').map((line) => {
     // The form is ours; the words behind it are a model's.
     const [, form = '', words = ''] = /^(- )?(.*)$/.exec(line) ?? [];
     let neutral = words === '' ? '' : scrub(words);
     for (const [pattern, instead] of neutralWords)
       neutral = neutral.replace(pattern, (found) => {
-        neutralised += 1;
+        neutralized += 1;
         return isCapital(found) ? capital(instead) : instead;
       });
     return `${form}${neutral}`;
   });
   const blind = lines.join('\n');
-  return { text: blind, neutralised, revealing: [...new Set(blind.match(revealingWords) ?? [])] };
+  return { text: blind, neutralized, revealing: [...new Set(blind.match(revealingWords) ?? [])] };
 }
 
 const number = String.raw`(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)`;

@@ -11,10 +11,10 @@ import { prepareUnreviewed, unreviewed } from './unreviewed.ts';
 export type CreatedData = Extract<OptimizationEvent, { type: 'OptimizationCreated' }>['data'];
 
 export const conditionWords: Readonly<Record<Condition, string>> = {
-  strongest: 'The strongest seat alone',
-  fused: 'The strongest seat, fused with itself',
-  council: 'The council',
-  'no-reviews': 'The council without reviews',
+  strongest: 'Strongest model alone',
+  fused: 'Strongest model, fused with itself',
+  council: 'Full council',
+  'no-reviews': 'Council without reviews',
 };
 
 export function createdFor(condition: Condition, council: CreatedData): OptimizationCommand {

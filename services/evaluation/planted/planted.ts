@@ -62,12 +62,12 @@ function spread(seed: string, purpose: string): number {
 
 // ── the mark that a simulated answer carries ────────────────────────────────────────────────────
 
-const firstLetter = 'a'.charCodeAt(0);
+const zeroCode = 'a'.charCodeAt(0);
 
 /** Letters and no figures, because a program removes figures that stand in no source. */
 export function markOf(merit: number): string {
   const digits = String(Math.floor(merit * 10_000)).padStart(4, '0');
-  const code = digits.replace(/\d/g, (digit) => String.fromCharCode(firstLetter + Number(digit)));
+  const code = digits.replace(/\d/g, (digit) => String.fromCharCode(zeroCode + Number(digit)));
   return `(Simulated, merit ${code}.)`;
 }
 
@@ -75,7 +75,5 @@ export function markOf(merit: number): string {
 export function meritIn(text: string): number {
   const [, code] = /\(Simulated, merit ([a-j]{4})\.\)/.exec(text) ?? [];
   if (code === undefined) throw new RangeError('This answer was not simulated');
-  return (
-    Number(code.replace(/./g, (letter) => String(letter.charCodeAt(0) - firstLetter))) / 10_000
-  );
+  return Number(code.replace(/./g, (letter) => String(letter.charCodeAt(0) - zeroCode))) / 10_000;
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openLines } from './lines.ts';
+import { LinesError, openLines } from './lines.ts';
 import type { Lines } from './lines.ts';
 import { answerLine, callLine, judgementLine } from './records.ts';
 import type { AnswerLine, CallLine, JudgementLine } from './records.ts';
@@ -17,11 +17,19 @@ export type Folder = {
   close(): void;
 };
 
-export function openFolder(path: string, { retryFailed }: { retryFailed: boolean }): Folder {
+/** @throws LinesError for a folder whose answers are simulated where these are not, or the reverse */
+export function openFolder(
+  path: string,
+  { retryFailed, simulated }: { retryFailed: boolean; simulated: boolean },
+): Folder {
   mkdirSync(path, { recursive: true });
   const answers = openLines(join(path, 'answers.ndjson'), answerLine);
   const judgements = openLines(join(path, 'judgements.ndjson'), judgementLine);
   const calls = openLines(join(path, 'calls.ndjson'), callLine);
+  if (answers.all().some((line) => line.simulated !== simulated))
+    throw new LinesError(
+      `${path} holds ${simulated ? 'answers of real models' : 'simulated answers'}. Choose another folder.`,
+    );
   const answersByKey = new Map(answers.all().map((line) => [line.key, line]));
   const judgementsByKey = new Map(judgements.all().map((line) => [line.key, line]));
   const ofEarlierRuns = new Set([...answers.all(), ...judgements.all()]);

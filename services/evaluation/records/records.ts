@@ -40,7 +40,7 @@ export const answerLine = v.strictObject({
   /** Seats of the panel that did not answer. */
   missingSeats: v.array(v.string()),
   /** Words that were made neutral, and those left that may reveal how the answer was made. */
-  neutralised: count,
+  neutralized: count,
   revealing: v.array(v.string()),
 });
 export type AnswerLine = v.InferOutput<typeof answerLine>;

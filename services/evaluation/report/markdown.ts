@@ -34,7 +34,7 @@ function notices({ simulated, ended, cases }: Report): string[] {
 }
 
 const endedWords = {
-  complete: 'Some answers or judgements failed.',
+  complete: 'Some answers or judgments failed.',
   budget: 'The budget did not allow a further call.',
   interrupted: 'The evaluation was stopped.',
 } as const;
@@ -126,7 +126,7 @@ function costsNote({ simulated, figures }: Report): string {
 
 function judges({ figures }: Report): string {
   return table(
-    ['Judge', 'Judgements', 'Failed', 'Same verdict in both orders', 'Prefers the first'],
+    ['Judge', 'Judgments', 'Failed', 'Same verdict in both orders', 'Prefers the first'],
     figures.judges.map(({ judge, judgements, failed, consistency, firstShare }) => [
       judge,
       String(judgements),
@@ -140,7 +140,7 @@ function judges({ figures }: Report): string {
 function judgesNote({ judges: all, figures }: Report): string {
   const related = all.filter(({ siblings }) => siblings > 0);
   return [
-    all.length === 1 ? 'There is one judge only, so nothing checks it.' : '',
+    all.length === 1 ? 'There is only one judge, so nothing checks it.' : '',
     figures.judgesAgree === null
       ? ''
       : `The judges score ${percentWords(figures.judgesAgree)} of all pairs alike.`,
@@ -155,9 +155,9 @@ function judgesNote({ judges: all, figures }: Report): string {
 const listedAtMost = 50;
 
 function missing({ missing: all, refusals }: Report): string[] {
-  if (all.length === 0) return ['Nothing: every answer and every judgement is there.'];
+  if (all.length === 0) return ['Nothing: every answer and every judgment is there.'];
   return [
-    `${all.length} missing; refused by a model: ${refusals.answers} answers, ${refusals.judgements} judgements.`,
+    `${all.length} missing; refused by a model: ${refusals.answers} answers, ${refusals.judgements} judgments.`,
     all
       .slice(0, listedAtMost)
       .map(({ caseId, what, why }) => escapeMarkdown(`${caseId}: ${what}: ${why}`))

@@ -103,10 +103,10 @@ export function reportOf(
     figures,
     missing,
     refusals: {
-      answers: missing.filter(({ what, why }) => why === 'refusal' && !what.startsWith('judgement'))
+      answers: missing.filter(({ what, why }) => why === 'refusal' && !what.startsWith('judgment'))
         .length,
       judgements: missing.filter(
-        ({ what, why }) => why === 'refusal' && what.startsWith('judgement'),
+        ({ what, why }) => why === 'refusal' && what.startsWith('judgment'),
       ).length,
     },
     perCase: collected.map((one) => ({
@@ -135,7 +135,7 @@ function missingIn(plan: EvaluationPlan, { evaluated, answers, judged }: Collect
       ] as const
     ).flatMap(([first, second, line]) => {
       const why = line === null ? 'not made' : line.failure;
-      const what = `judgement of ${judge.offer.model} on ${first} before ${second}`;
+      const what = `judgment of ${judge.offer.model} on ${first} before ${second}`;
       return why === null ? [] : [{ caseId, what, why }];
     }),
   );
