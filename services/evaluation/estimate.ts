@@ -1,18 +1,23 @@
-import { callMicros, estimateOf } from '#services/models/estimate.ts';
-import type { PricedCouncil } from '#services/models/estimate.ts';
+import { callMicros } from '#services/models/estimate.ts';
 import type { Effort } from '#services/models/model.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { promptCharacters } from '#services/models/seating/characters.ts';
 import { usualCalls } from '#services/models/seating/tokens.ts';
+import type { CallTokens } from '#services/models/seating/tokens.ts';
+import type { CouncilModel } from '#services/optimizations/run/events.ts';
 import { strongestOf } from './answers/conditions.ts';
 import type { CreatedData } from './answers/conditions.ts';
 import type { EvaluationCase } from './cases.ts';
+import { judgeLimits } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
 import { judgementTokens } from './judging/prompt.ts';
 import type { Condition } from './records/records.ts';
 
-/** What an evaluation is likely to cost, before it runs; `micros` null with an unknown price. */
-export type Usual = { calls: number; micros: number | null };
+/**
+ * What an evaluation is likely to cost, before it runs: `micros`, null with an unknown price.
+ * `mostMicros` is what the same calls cost if each writes all that it may.
+ */
+export type Usual = { calls: number; micros: number | null; mostMicros: number };
 
 /** One answer: the usual calls, without retries and repairs. */
 export function usualAnswer(
@@ -21,7 +26,33 @@ export function usualAnswer(
   council: CreatedData,
   offers: readonly Offer[],
 ): Usual {
-  const priced = pricedCouncil(council, offers);
+  const calls = callsOf(condition, evaluated, council);
+  const priceOf = ({ model, provider }: Called) =>
+    offers.find((one) => one.model === model && one.provider === provider)?.price ?? null;
+  return {
+    calls: calls.length,
+    micros: sumOf(
+      calls.map(({ model, effort, tokens }) =>
+        callMicros({ offer: { price: priceOf(model) }, effort }, tokens),
+      ),
+    ),
+    mostMicros: calls.reduce(
+      (sum, { model, tokens }) =>
+        sum + mostOf(priceOf(model), tokens.input, mostOutput(council, model)),
+      0,
+    ),
+  };
+}
+
+type Called = CouncilModel;
+type PlannedCall = { model: Called; effort: Effort | null; tokens: CallTokens };
+
+function callsOf(
+  condition: Condition,
+  evaluated: EvaluationCase,
+  council: CreatedData,
+): PlannedCall[] {
+  const { seats, schedule } = council;
   const written = {
     challengeCharacters: promptCharacters(
       evaluated.question,
@@ -31,32 +62,66 @@ export function usualAnswer(
     ),
     filesCharacters: 0,
   };
-  const seats = council.seats.length;
-  const calls = usualCalls({ ...written, seats, reviewsPerSeat: priced.reviewsPerSeat });
-  const strongest = placed(strongestOf(council), offers);
-  const opinions = condition === 'no-reviews' ? priced.seats : priced.seats.map(() => strongest);
+  const usual = usualCalls({
+    ...written,
+    seats: seats.length,
+    reviewsPerSeat: schedule.reviewsPerSeat,
+  });
+  const call = (model: Called, tokens: CallTokens, effort = model.effort): PlannedCall => ({
+    model,
+    effort,
+    tokens,
+  });
+  const strongest = strongestOf(council);
+  const opinions = (models: readonly Called[]) => models.map((model) => call(model, usual.opinion));
+  const claims = schedule.extractors.slice(0, 1).map((model) => call(model, usual.claims));
+  const draft = (input: number) =>
+    schedule.synthesizers.slice(0, 1).map((model) => call(model, { ...usual.draft, input }));
   // The writer reads all answers, where a vote would show it three.
-  const draft = { ...calls.draft, input: calls.draft.input + (seats - 3) * calls.opinion.output };
+  const unvoted = draft(usual.draft.input + (seats.length - 3) * usual.opinion.output);
   switch (condition) {
     case 'strongest':
-      return { calls: 1, micros: callMicros(strongest, calls.opinion) };
-    case 'council':
-      return { calls: 2 * seats + 4, micros: estimateOf(priced, written) };
+      return opinions([strongest]);
     case 'fused':
+      return [...opinions(seats.map(() => strongest)), ...claims, ...unvoted];
     case 'no-reviews':
-      return {
-        calls: seats + 2,
-        micros: sumOf([
-          ...opinions.map((seat) => callMicros(seat, calls.opinion)),
-          ...priced.extractors.slice(0, 1).map((one) => callMicros(one, calls.claims)),
-          ...priced.synthesizers.slice(0, 1).map((one) => callMicros(one, draft)),
-        ]),
-      };
+      return [...opinions(seats), ...claims, ...unvoted];
+    case 'council':
+      return [
+        ...opinions(seats),
+        ...claims,
+        ...seats.map((seat) => call(seat, usual.review, seat.reviewEffort ?? seat.effort)),
+        ...draft(usual.draft.input),
+        ...(schedule.verifiers[0] ?? []).map((model) => call(model, usual.verdict)),
+      ];
   }
 }
 
+function mostOutput({ schedule }: CreatedData, { maxOutputTokens = Infinity }: Called): number {
+  return Math.min(schedule.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
+}
+
+/** As `budget.ts` bounds a call, with the usual length of a prompt. */
+function mostOf(price: Offer['price'], input: number, output: number): number {
+  return price === null
+    ? 0
+    : Math.ceil(input * bytesPerToken * price.inputPerMTok + output * price.outputPerMTok);
+}
+
+/** Of prompts in English, with room to spare. */
+const bytesPerToken = 6;
+
 export function usualJudgement(judge: Judge): Usual {
-  return { calls: 1, micros: callMicros(judge, judgementTokens) };
+  const { price, maxOutputTokens } = judge.offer;
+  return {
+    calls: 1,
+    micros: callMicros(judge, judgementTokens),
+    mostMicros: mostOf(
+      price,
+      judgementTokens.input,
+      Math.min(judgeLimits.outputTokens, maxOutputTokens),
+    ),
+  };
 }
 
 /** Both orders of each two conditions, by each judge. */
@@ -69,26 +134,4 @@ export function sumOf(all: readonly (number | null)[]): number | null {
     (sum, one) => (sum === null || one === null ? null : sum + one),
     0,
   );
-}
-
-type Called = { model: string; provider: string; effort: Effort | null };
-
-function pricedCouncil(council: CreatedData, offers: readonly Offer[]): PricedCouncil {
-  const { seats, schedule } = council;
-  const all = (models: readonly Called[]) => models.map((one) => placed(one, offers));
-  return {
-    seats: seats.map((seat) => ({
-      ...placed(seat, offers),
-      reviewEffort: seat.reviewEffort ?? seat.effort,
-    })),
-    extractors: all(schedule.extractors),
-    synthesizers: all(schedule.synthesizers),
-    verifiers: schedule.verifiers.map(all),
-    reviewsPerSeat: schedule.reviewsPerSeat,
-  };
-}
-
-function placed({ model, provider, effort }: Called, offers: readonly Offer[]) {
-  const offer = offers.find((one) => one.model === model && one.provider === provider);
-  return { offer: { price: offer?.price ?? null }, effort };
 }

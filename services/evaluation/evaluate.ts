@@ -13,7 +13,7 @@ import type { JudgingWorld } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
 import type { EvaluationPlan } from './plan.ts';
 import { BudgetSpent, metered } from './records/budget.ts';
-import type { Budget } from './records/budget.ts';
+import type { Allowance, Budget } from './records/budget.ts';
 import type { Folder } from './records/folder.ts';
 import type { AnswerLine, Condition } from './records/records.ts';
 
@@ -110,12 +110,13 @@ async function answerOf(
   const key = plan.answerKey(evaluated, council, condition);
   const known = folder.answer(key);
   if (known !== null) return known;
-  return attempted(run, plan.usualAnswer(condition, evaluated, council).micros, async () => {
+  const { mostMicros } = plan.usualAnswer(condition, evaluated, council);
+  return attempted(run, mostMicros, async (allowance) => {
     const answer = await answerCase(
       { key, evaluated, condition, council },
       {
         ...world,
-        registry: metered(plan.registryFor(condition), { ...plan, ...world, budget: run.budget }),
+        registry: metered(plan.registryFor(condition), { ...plan, ...world, allowance }),
         callsPerProvider: usualConcurrency,
         lanes: run.lanes,
         signal: run.signal,
@@ -132,11 +133,11 @@ async function judgementOf(
   judge: Judge,
   pair: { first: AnswerLine; second: AnswerLine },
 ): Promise<void> {
-  const { plan, folder, world, budget } = run;
+  const { plan, folder, world } = run;
   const key = plan.judgementKey(evaluated, judge, pair);
   if (folder.judgement(key) !== null) return;
-  await attempted(run, plan.usualJudgement(judge).micros, async () => {
-    const registry = metered(plan.judging, { ...plan, ...world, budget });
+  await attempted(run, plan.usualJudgement(judge).mostMicros, async (allowance) => {
+    const registry = metered(plan.judging, { ...plan, ...world, allowance });
     folder.addJudgement(
       await judgePair(
         { key, evaluated, judge, ...pair, seed: String(plan.seed) },
@@ -149,22 +150,25 @@ async function judgementOf(
 /** Null when the work did not begin, or was stopped by the budget or from outside. */
 async function attempted<Result>(
   run: Run,
-  usualMicros: number | null,
-  work: () => Promise<Result>,
+  mostMicros: number,
+  work: (allowance: Allowance) => Promise<Result>,
 ): Promise<Result | null> {
-  if (run.signal.aborted) run.ended ??= 'interrupted';
-  if (run.ended !== null) return null;
-  // An answer that will not be paid to its end is not begun.
-  if (!run.budget.has(usualMicros ?? 0)) {
-    run.ended = 'budget';
-    return null;
-  }
+  let allowance: Allowance | null = null;
   try {
-    return await work();
+    if (!mayBegin(run)) return null;
+    allowance = await run.budget.begin(mostMicros);
+    return mayBegin(run) ? await work(allowance) : null;
   } catch (error) {
     if (error instanceof BudgetSpent) run.ended ??= 'budget';
     else if (error instanceof Interrupted || run.signal.aborted) run.ended ??= 'interrupted';
     else throw error;
     return null;
+  } finally {
+    allowance?.end();
   }
+}
+
+function mayBegin(run: Run): boolean {
+  if (run.signal.aborted) run.ended ??= 'interrupted';
+  return run.ended === null;
 }

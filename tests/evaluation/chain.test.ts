@@ -12,9 +12,11 @@ import { evaluateHere, newFolder } from './evaluations.ts';
 
 /** The whole chain on the sandbox; ten seeds are in `tests/proof`. */
 
+const words = (path: string, ...more: readonly string[]) => ['--sandbox', '--out', path, ...more];
+
 test('an evaluation finds the condition that was planted as the best', async () => {
   using folder = newFolder();
-  const { report } = await evaluateHere(['--sandbox', '--out', folder.path, '--seed', '11']);
+  const { report } = await evaluateHere(words(folder.path, '--seed', '11'));
   expect(report.missing).toEqual([]);
   expect(report.simulated).toEqual({
     notice: simulatedNotice,
@@ -26,9 +28,7 @@ test('an evaluation finds the condition that was planted as the best', async () 
 
 test('an evaluation names none the best where none was planted', async () => {
   using folder = newFolder();
-  const { report } = await evaluateHere([
-    ...['--sandbox', '--out', folder.path, '--seed', '12', '--plant', 'none'],
-  ]);
+  const { report } = await evaluateHere(words(folder.path, '--seed', '12', '--plant', 'none'));
   expect(report.missing).toEqual([]);
   expect(report.figures.best).toBeNull();
   expect(report.simulated?.found).toBe(true);
@@ -39,7 +39,7 @@ const few = ['--cases', 'finance,hiring', '--seed', '5'];
 describe('a report', () => {
   test('of simulated models says so above every part and in every line of its records', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere(['--sandbox', '--out', folder.path, ...few]);
+    const { report } = await evaluateHere(words(folder.path, ...few));
     const markdown = reportMarkdown(report);
     expect(readFileSync(join(folder.path, 'report.md'), 'utf8')).toBe(markdown);
     const headings = markdown.match(/^#.*$/gm) ?? [];
@@ -54,9 +54,7 @@ describe('a report', () => {
 
   test('names no best condition with few cases, and says how many it takes', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere([
-      ...['--sandbox', '--out', folder.path, '--plant', 'council', ...few],
-    ]);
+    const { report } = await evaluateHere(words(folder.path, '--plant', 'council', ...few));
     expect(report.cases).toMatchObject({ asked: 10, complete: 10 });
     expect(report.figures.best).toBeNull();
     expect(reportMarkdown(report)).toContain('fewer than 20 complete cases');
@@ -65,10 +63,9 @@ describe('a report', () => {
   test('has versions, models with ids and prices, and no key of any provider', async () => {
     using folder = newFolder();
     const key = 'sk-secret-0123456789';
-    const { report } = await evaluateHere(
-      ['--sandbox', '--out', folder.path, '--cases', 'finance'],
-      { source: { OPENAI_API_KEY: key } },
-    );
+    const { report } = await evaluateHere(words(folder.path, '--cases', 'finance'), {
+      source: { OPENAI_API_KEY: key },
+    });
     expect(Object.values(report.versions).every((version) => version.length > 4)).toBe(true);
     expect(report.models.length).toBeGreaterThan(7);
     for (const model of [...report.models, ...report.judges]) {
@@ -83,31 +80,31 @@ describe('a report', () => {
 describe('an evaluation that is run again', () => {
   test('makes no call for what is there, and reports the same figures', async () => {
     using folder = newFolder();
-    const words = ['--sandbox', '--out', folder.path, ...few];
-    const first = await evaluateHere(words);
+    const asked = words(folder.path, ...few);
+    const first = await evaluateHere(asked);
     const calls = linesIn(folder.path, 'calls').length;
-    const second = await evaluateHere(words);
+    const second = await evaluateHere(asked);
     expect(linesIn(folder.path, 'calls')).toHaveLength(calls);
     expect(second.report.figures).toEqual(first.report.figures);
   });
 
   test('does the work of a torn last line again, and no other', async () => {
     using folder = newFolder();
-    const words = ['--sandbox', '--out', folder.path, ...few];
-    const first = await evaluateHere(words);
+    const asked = words(folder.path, ...few);
+    const first = await evaluateHere(asked);
     const path = join(folder.path, 'judgements.ndjson');
     const judgements = linesIn(folder.path, 'judgements').length;
     appendFileSync(path, '{"key":"torn","caseId":');
-    const second = await evaluateHere(words);
+    const second = await evaluateHere(asked);
     expect(linesIn(folder.path, 'judgements')).toHaveLength(judgements);
     expect(second.report.figures).toEqual(first.report.figures);
   });
 
   test('continues where the budget ended, and never counts more than the budget', async () => {
     using folder = newFolder();
-    const words = ['--sandbox', '--out', folder.path, ...few, '--parallel', '1'];
-    const whole = await evaluateHere(['--sandbox', '--out', join(folder.path, 'whole'), ...few]);
-    const { report: first } = await evaluateHere([...words, '--budget-usd', '2']);
+    const asked = words(folder.path, ...few, '--parallel', '1');
+    const whole = await evaluateHere(words(join(folder.path, 'whole'), ...few));
+    const { report: first } = await evaluateHere([...asked, '--budget-usd', '2']);
     expect(first.ended).toBe('budget');
     expect(first.budget.countedUsd).toBeLessThanOrEqual(2);
     expect(first.cases.complete).toBeGreaterThan(0);
@@ -117,7 +114,7 @@ describe('an evaluation that is run again', () => {
       '**Partial.** The budget did not allow a further call.',
     );
     const made = linesIn(folder.path, 'answers').length;
-    const { report: second } = await evaluateHere([...words, '--budget-usd', '50']);
+    const { report: second } = await evaluateHere([...asked, '--budget-usd', '50']);
     expect(second.ended).toBe('complete');
     expect(second.figures.comparisons).toEqual(whole.report.figures.comparisons);
     expect(linesIn(folder.path, 'answers')).toHaveLength(40);
@@ -131,15 +128,15 @@ describe('an evaluation that is run again', () => {
 
   test('continues after a stop from outside, without a line twice', async () => {
     using folder = newFolder();
-    const words = ['--sandbox', '--out', folder.path, ...few];
+    const asked = words(folder.path, ...few);
     const stop = new AbortController();
-    const { report } = await evaluateHere(words, {
+    const { report } = await evaluateHere(asked, {
       signal: stop.signal,
       onSay: (line) => (line.endsWith(': complete') ? stop.abort() : undefined),
     });
     expect(report.ended).toBe('interrupted');
     expect(report.missing.length).toBeGreaterThan(0);
-    const { report: second } = await evaluateHere(words);
+    const { report: second } = await evaluateHere(asked);
     expect(second.missing).toEqual([]);
     for (const file of ['answers', 'judgements']) {
       const keys = linesIn(folder.path, file).map(({ key }) => key);
@@ -149,25 +146,23 @@ describe('an evaluation that is run again', () => {
 
   test('makes other answers for another seed, strategy or truth', async () => {
     using folder = newFolder();
-    const words = ['--sandbox', '--out', folder.path, '--cases', 'bakery-second-shop'];
-    await evaluateHere(words);
+    const asked = words(folder.path, '--cases', 'bakery-second-shop');
+    await evaluateHere(asked);
     for (const [index, more] of [
       ['--seed', '2'],
       ['--strategy', 'fast'],
       ['--plant', 'none'],
     ].entries()) {
-      await evaluateHere([...words, ...more]);
+      await evaluateHere([...asked, ...more]);
       expect(linesIn(folder.path, 'answers')).toHaveLength((index + 2) * conditions.length);
     }
   });
 });
 
 describe('a failure', () => {
-  const words = (path: string) => ['--sandbox', '--out', path, ...few];
-
   test('of a model that refuses every judgement leaves no case to compare, and is reported', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path), {
+    const { report } = await evaluateHere(words(folder.path, ...few), {
       change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
     });
     expect(report.cases.complete).toBe(0);
@@ -178,18 +173,18 @@ describe('a failure', () => {
 
   test('is tried again only when that is asked for', async () => {
     using folder = newFolder();
-    const broken = await evaluateHere(words(folder.path), {
+    const broken = await evaluateHere(words(folder.path, ...few), {
       change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
     });
     expect(broken.report.missing.length).toBe(120);
-    expect((await evaluateHere(words(folder.path))).report.missing.length).toBe(120);
-    const retried = await evaluateHere([...words(folder.path), '--retry-failed']);
+    expect((await evaluateHere(words(folder.path, ...few))).report.missing.length).toBe(120);
+    const retried = await evaluateHere([...words(folder.path, ...few), '--retry-failed']);
     expect(retried.report.missing).toEqual([]);
   });
 
   test('of one condition keeps its cases out of every comparison', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path), {
+    const { report } = await evaluateHere(words(folder.path, ...few), {
       change: (plan) => ({
         ...plan,
         registryFor: (condition) =>

@@ -13,9 +13,8 @@ import { createLog } from '#services/platform/process/log.ts';
 import { simulate } from '#tests/sandbox/simulated-run.ts';
 import { planHere } from './evaluations.ts';
 
-const plan = await planHere([
-  ...['--sandbox', '--out', 'unused', '--cases', 'bakery-second-shop', '--plant', 'none'],
-]);
+const words = '--sandbox --out unused --cases bakery-second-shop --plant none';
+const plan = await planHere(words.split(' '));
 const [planned] = plan.cases;
 if (planned === undefined) throw new Error('There is no case');
 const { council, evaluated } = planned;

@@ -130,7 +130,6 @@ describe('a judgement', () => {
       provider: (name) => ({
         name,
         isFree: false,
-        // eslint-disable-next-line require-yield
         async *call() {
           const next = left.shift();
           if (next === undefined) throw new Error('One call too many');

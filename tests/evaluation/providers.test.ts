@@ -44,7 +44,12 @@ beforeAll(async () => {
 afterAll(async () => providers.close());
 
 const words = (path: string) => [
-  ...['--out', path, '--cases', 'bakery-second-shop', '--budget-usd', '20'],
+  '--out',
+  path,
+  '--cases',
+  'bakery-second-shop',
+  '--budget-usd',
+  '20',
 ];
 
 test('an evaluation with keys asks the providers, and counts what they say', async () => {

@@ -95,7 +95,7 @@ describe('the budget', () => {
     outputThinking: 0,
     source: 'provider' as const,
   };
-  async function call(
+  async function counted(
     limitMicros: number | null,
     outcome: Error | { billedCost: number | null; usage: typeof usage | typeof unknownUsage },
     isFree = false,
@@ -118,15 +118,16 @@ describe('the budget', () => {
         },
       }),
     };
-    const counted = metered(registry, {
-      budget,
+    const through = metered(registry, {
+      allowance: await budget.begin(0),
       offers: [],
       catalogue: { ...catalogue, priceOf: () => price },
       clock: Date.now,
     });
     let error: unknown = null;
     try {
-      for await (const _part of counted.provider('p', false)?.call(request) ?? []);
+      for await (const part of through.provider('p', false)?.call(request) ?? [])
+        if (part.type === 'reply') break;
     } catch (caught) {
       error = caught;
     }
@@ -136,52 +137,91 @@ describe('the budget', () => {
   }
 
   test('counts what a call cost: its bill, else its tokens at their price', async () => {
-    expect((await call(null, { billedCost: 7, usage })).spent).toBe(7);
-    expect((await call(null, { billedCost: null, usage })).spent).toBe(70);
-    expect((await call(null, { billedCost: null, usage }, true)).spent).toBe(0);
+    expect((await counted(null, { billedCost: 7, usage })).spent).toBe(7);
+    expect((await counted(null, { billedCost: null, usage })).spent).toBe(70);
+    expect((await counted(null, { billedCost: null, usage }, true)).spent).toBe(0);
   });
 
   test('counts all that was set aside where nobody says what a call cost', async () => {
-    const found = await call(null, { billedCost: null, usage: unknownUsage });
+    const found = await counted(null, { billedCost: null, usage: unknownUsage });
     expect(found.spent).toBe(most);
     expect(found.written).toMatchObject([{ isKnown: false, countedMicros: most }]);
-    expect((await call(null, new ModelFailure('timeout', 'late'))).spent).toBe(most);
+    expect((await counted(null, new ModelFailure('timeout', 'late'))).spent).toBe(most);
   });
 
   test('counts nothing for a request that a provider turned away', async () => {
-    expect((await call(null, new ModelFailure('rate_limited', 'later'))).spent).toBe(0);
-    expect((await call(null, new ModelFailure('auth', 'no'))).spent).toBe(0);
+    expect((await counted(null, new ModelFailure('rate_limited', 'later'))).spent).toBe(0);
+    expect((await counted(null, new ModelFailure('auth', 'no'))).spent).toBe(0);
   });
 
   test('lets no call begin that could cost more than is left', async () => {
-    const refused = await call(most - 1, { billedCost: 7, usage });
+    const refused = await counted(most - 1, { billedCost: 7, usage });
     expect(refused.error).toBeInstanceOf(BudgetSpent);
     expect(refused.written).toEqual([]);
-    expect((await call(most, { billedCost: 7, usage })).error).toBeNull();
+    expect((await counted(most, { billedCost: 7, usage })).error).toBeNull();
   });
 
-  test('counts what earlier runs into the same folder have cost', () => {
-    using folder = newFolder();
-    const path = join(folder.path, 'calls.ndjson');
-    const lines = openLines(path, callLine);
-    const line = { at: '', model: 'm', provider: 'p', countedMicros: 60, isKnown: true };
-    createBudget(100, lines).setAside(60).count(line);
-    lines.close();
-    const again = openLines(path, callLine);
-    const budget = createBudget(100, again);
-    expect(budget.spentMicros()).toBe(60);
-    expect(budget.has(40)).toBe(true);
-    expect(budget.has(41)).toBe(false);
-    again.close();
-  });
-
-  test('counts calls that are under way as if they cost the most', () => {
-    using folder = newFolder();
+  const line = { at: '', model: 'm', provider: 'p', isKnown: true };
+  function opened(folder: { path: string }, limitMicros: number) {
     const lines = openLines(join(folder.path, 'calls.ndjson'), callLine);
-    const budget = createBudget(100, lines);
-    budget.setAside(60);
-    expect(() => budget.setAside(41)).toThrow(BudgetSpent);
-    budget.setAside(40);
-    lines.close();
+    return { budget: createBudget(limitMicros, lines), close: () => lines.close() };
+  }
+
+  test('counts what earlier runs into the same folder have cost', async () => {
+    using folder = newFolder();
+    const first = opened(folder, 100);
+    const work = await first.budget.begin(60);
+    work.setAside(60).count({ ...line, countedMicros: 60 });
+    work.end();
+    first.close();
+    const second = opened(folder, 100);
+    expect(second.budget.spentMicros()).toBe(60);
+    await expect(second.budget.begin(41)).rejects.toThrow(BudgetSpent);
+    await expect(second.budget.begin(40)).resolves.toBeDefined();
+    second.close();
+  });
+
+  test('lets work wait until other work has given back what it did not need', async () => {
+    using folder = newFolder();
+    const { budget, close } = opened(folder, 100);
+    const first = await budget.begin(60);
+    let hasBegun = false;
+    const second = budget.begin(50).then((work) => {
+      hasBegun = true;
+      return work;
+    });
+    first.setAside(60).count({ ...line, countedMicros: 10 });
+    await second;
+    expect(hasBegun).toBe(true);
+    first.end();
+    (await second).end();
+    expect(budget.spentMicros()).toBe(10);
+    close();
+  });
+
+  test('refuses work that would not fit with nothing else under way, and begins what is behind it', async () => {
+    using folder = newFolder();
+    const { budget, close } = opened(folder, 100);
+    const first = await budget.begin(60);
+    const large = budget.begin(101);
+    const small = budget.begin(40);
+    first.end();
+    await expect(large).rejects.toThrow(BudgetSpent);
+    await expect(small).resolves.toBeDefined();
+    close();
+  });
+
+  test('lets a call take more than its work was given as far as something is free', async () => {
+    using folder = newFolder();
+    const { budget, close } = opened(folder, 100);
+    const work = await budget.begin(60);
+    const call = work.setAside(70);
+    expect(() => work.setAside(31)).toThrow(BudgetSpent);
+    call.count({ ...line, countedMicros: 70 });
+    work.setAside(30).count({ ...line, countedMicros: 30 });
+    work.end();
+    expect(budget.spentMicros()).toBe(100);
+    await expect(budget.begin(1)).rejects.toThrow(BudgetSpent);
+    close();
   });
 });
