@@ -11,7 +11,7 @@ import { collectedCase } from './collected.ts';
 import { judgePair } from './judging/judge.ts';
 import type { JudgingWorld } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
-import type { EvaluationPlan } from './plan.ts';
+import type { EvaluationPlan, PlannedCase } from './plan.ts';
 import { BudgetSpent, metered } from './records/budget.ts';
 import type { Allowance, Budget } from './records/budget.ts';
 import type { Folder } from './records/folder.ts';
@@ -43,6 +43,7 @@ export async function evaluate(
     world,
     signal: AbortSignal.any([world.signal, failed.signal]),
     ended: null,
+    tooLittleFor: { answers: false, judgements: false },
     lanes: new Map(),
   };
   const limit = pLimit(plan.parallel);
@@ -69,8 +70,10 @@ type Run = {
   budget: Budget;
   world: EvaluationWorld;
   signal: AbortSignal;
-  /** Why no further work begins; null while it does. */
+  /** Why no further answer begins; null while they do. */
   ended: Exclude<Ended, 'complete'> | null;
+  /** What is left of the budget is too little for an answer, or even for a judgment. */
+  tooLittleFor: { answers: boolean; judgements: boolean };
   lanes: Map<string, LimitFunction>;
 };
 
@@ -79,12 +82,14 @@ async function evaluateCase(
   evaluated: EvaluationCase,
   council: CreatedData,
 ): Promise<void> {
-  const { plan, folder, world } = run;
-  if (run.ended !== null) return;
+  const { plan } = run;
+  if (!mayBegin(run, 'answers')) return;
   const answers = await Promise.all(
     plan.conditions.map(async (condition) => answerOf(run, evaluated, council, condition)),
   );
   const given = answers.filter((answer) => answer !== null && answer.failure === null);
+  // Only whole cases are compared, so a judgment of any other would be paid for nothing.
+  if (given.length < plan.conditions.length) return sayCase(run, { evaluated, council });
   const limit = pLimit(judgementsAtOnce);
   const pairs = given.flatMap((first) =>
     given.flatMap((second) => (first === second ? [] : [{ first: first!, second: second! }])),
@@ -94,8 +99,13 @@ async function evaluateCase(
       pairs.map(async (pair) => limit(async () => judgementOf(run, evaluated, judge, pair))),
     ),
   );
-  const { isComplete } = collectedCase(plan, folder, { evaluated, council });
-  world.say(`${evaluated.id}: ${isComplete ? 'complete' : 'answers or judgments are missing'}`);
+  sayCase(run, { evaluated, council });
+}
+
+function sayCase({ plan, folder, world }: Run, planned: PlannedCase): void {
+  const { isComplete } = collectedCase(plan, folder, planned);
+  const state = isComplete ? 'complete' : 'answers or judgments are missing';
+  world.say(`${planned.evaluated.id}: ${state}`);
 }
 
 const judgementsAtOnce = 4;
@@ -111,7 +121,7 @@ async function answerOf(
   const known = folder.answer(key);
   if (known !== null) return known;
   const { mostMicros } = plan.usualAnswer(condition, evaluated, council);
-  return attempted(run, mostMicros, async (allowance) => {
+  return attempted(run, 'answers', mostMicros, async (allowance) => {
     const answer = await answerCase(
       { key, evaluated, condition, council },
       {
@@ -136,7 +146,8 @@ async function judgementOf(
   const { plan, folder, world } = run;
   const key = plan.judgementKey(evaluated, judge, pair);
   if (folder.judgement(key) !== null) return;
-  await attempted(run, plan.usualJudgement(judge).mostMicros, async (allowance) => {
+  const { mostMicros } = plan.usualJudgement(judge);
+  await attempted(run, 'judgements', mostMicros, async (allowance) => {
     const registry = metered(plan.judging, { ...plan, ...world, allowance });
     folder.addJudgement(
       await judgePair(
@@ -150,17 +161,20 @@ async function judgementOf(
 /** Null when the work did not begin, or was stopped by the budget or from outside. */
 async function attempted<Result>(
   run: Run,
+  kind: Kind,
   mostMicros: number,
   work: (allowance: Allowance) => Promise<Result>,
 ): Promise<Result | null> {
   let allowance: Allowance | null = null;
   try {
-    if (!mayBegin(run)) return null;
+    if (!mayBegin(run, kind)) return null;
     allowance = await run.budget.begin(mostMicros);
-    return mayBegin(run) ? await work(allowance) : null;
+    return mayBegin(run, kind) ? await work(allowance) : null;
   } catch (error) {
-    if (error instanceof BudgetSpent) run.ended ??= 'budget';
-    else if (error instanceof Interrupted || run.signal.aborted) run.ended ??= 'interrupted';
+    if (error instanceof BudgetSpent) {
+      run.ended ??= 'budget';
+      run.tooLittleFor[kind] = true;
+    } else if (error instanceof Interrupted || run.signal.aborted) run.ended ??= 'interrupted';
     else throw error;
     return null;
   } finally {
@@ -168,7 +182,10 @@ async function attempted<Result>(
   }
 }
 
-function mayBegin(run: Run): boolean {
-  if (run.signal.aborted) run.ended ??= 'interrupted';
-  return run.ended === null;
+type Kind = keyof Run['tooLittleFor'];
+
+/** A case whose answers are there is still judged when the budget holds for no further answer. */
+function mayBegin(run: Run, kind: Kind): boolean {
+  if (run.signal.aborted) run.ended = 'interrupted';
+  return run.ended !== 'interrupted' && !run.tooLittleFor[kind];
 }

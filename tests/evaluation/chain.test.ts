@@ -104,12 +104,15 @@ describe('an evaluation that is run again', () => {
     using folder = newFolder();
     const asked = words(folder.path, ...few, '--parallel', '1');
     const whole = await evaluateHere(words(join(folder.path, 'whole'), ...few));
-    const { report: first } = await evaluateHere([...asked, '--budget-usd', '2']);
+    const { report: first } = await evaluateHere([...asked, '--budget-usd', '6']);
     expect(first.ended).toBe('budget');
-    expect(first.budget.countedUsd).toBeLessThanOrEqual(2);
+    expect(first.budget.countedUsd).toBeLessThanOrEqual(6);
     expect(first.cases.complete).toBeGreaterThan(0);
     expect(first.cases.complete).toBeLessThan(10);
     expect(first.figures.completeCases).toBe(first.cases.complete);
+    // No money went into a case that cannot be compared, but for answers that a later run needs.
+    const judgedCases = new Set(linesIn(folder.path, 'judgements').map(({ caseId }) => caseId));
+    expect(judgedCases.size).toBe(first.cases.complete);
     expect(reportMarkdown(first)).toContain(
       '**Partial.** The budget did not allow a further call.',
     );
@@ -198,6 +201,9 @@ describe('a failure', () => {
       { caseId: report.perCase[0]?.caseId, what: 'answer of strongest', why: 'refusal' },
     ]);
     expect(report.refusals.answers).toBe(1);
+    const judgements = linesIn(folder.path, 'judgements');
+    expect(judgements).toHaveLength(9 * 24);
+    expect(judgements.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
   });
 });
 
