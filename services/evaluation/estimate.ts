@@ -101,7 +101,7 @@ function mostOutput({ schedule }: CreatedData, { maxOutputTokens = Infinity }: C
   return Math.min(schedule.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
 }
 
-/** As `budget.ts` bounds a call, with the usual length of a prompt. */
+/** As `metered.ts` bounds a call, with the usual length of a prompt. */
 function mostOf(price: Offer['price'], input: number, output: number): number {
   return price === null
     ? 0

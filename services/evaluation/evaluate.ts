@@ -12,9 +12,10 @@ import { judgePair } from './judging/judge.ts';
 import type { JudgingWorld } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
 import type { EvaluationPlan, PlannedCase } from './plan.ts';
-import { BudgetSpent, metered } from './records/budget.ts';
+import { BudgetSpent } from './records/budget.ts';
 import type { Allowance, Budget } from './records/budget.ts';
 import type { Folder } from './records/folder.ts';
+import { metered } from './records/metered.ts';
 import type { AnswerLine, Condition } from './records/records.ts';
 
 /**

@@ -2,12 +2,8 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import {
-  BudgetSpent,
-  createBudget,
-  metered,
-  mostMicros,
-} from '#services/evaluation/records/budget.ts';
+import { BudgetSpent, createBudget } from '#services/evaluation/records/budget.ts';
+import { metered, mostMicros } from '#services/evaluation/records/metered.ts';
 import { openLines } from '#services/evaluation/records/lines.ts';
 import { callLine } from '#services/evaluation/records/records.ts';
 import type { CallLine } from '#services/evaluation/records/records.ts';

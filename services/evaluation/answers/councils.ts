@@ -10,7 +10,7 @@ import { everyModel } from '#services/optimizations/run/slots.ts';
 import type { Strategy } from '#services/models/strategies.ts';
 import { strongestOf } from './conditions.ts';
 import type { CreatedData } from './conditions.ts';
-import { inClear } from './drive.ts';
+import { inClear } from './in-memory.ts';
 
 /**
  * The run that a user would get for a case now: seats, schedule and prices, as the product seats them.

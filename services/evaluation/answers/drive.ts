@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
-import type { LiveTextWriter } from '#services/live/live-text.ts';
 import type { Catalogue } from '#services/models/catalogue.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { createCallModel } from '#services/optimizations/call-task.ts';
 import { issue } from '#services/optimizations/commands.ts';
-import type { OpenCalls } from '#services/optimizations/open-calls.ts';
 import type { prepareCall } from '#services/optimizations/prompts/calls.ts';
 import { foldRun } from '#services/optimizations/reading/read-run.ts';
 import type { OpenRun, ReadRunEvent } from '#services/optimizations/reading/read-run.ts';
@@ -14,13 +11,12 @@ import type { OptimizationEvent, Slot } from '#services/optimizations/run/events
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { optimization } from '#services/optimizations/run/optimization.ts';
 import type { OptimizationCommand } from '#services/optimizations/run/optimization.ts';
-import { owedSlots } from '#services/optimizations/run/owed.ts';
 import { stageOf } from '#services/optimizations/run/slots.ts';
 import type { Stage } from '#services/optimizations/run/slots.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
 import type { CommandBus, CommandOutcome, JobSpec } from '#services/platform/command.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import type { Sealer } from '#services/platform/seal.ts';
+import { inClear, notingText, openCallsOf } from './in-memory.ts';
 
 /**
  * A run without a database: the product's decider, prompts, calls and deadlines, with its events, jobs
@@ -198,55 +194,3 @@ function laneOf({ lanes }: World, queue: string | undefined): LimitFunction {
 }
 
 const unlimited = pLimit(Number.POSITIVE_INFINITY);
-
-type OwnCalls = Omit<OpenCalls, 'stopUnwanted'> & {
-  /** A call whose stage has closed is stopped, as a worker would. */
-  stopUnwanted(state: RunState): void;
-};
-
-function openCallsOf(signal: AbortSignal): OpenCalls & OwnCalls {
-  const open = new Map<AbortController, Slot>();
-  return {
-    async during({ slot }, work) {
-      const controller = new AbortController();
-      open.set(controller, slot);
-      try {
-        return await work(AbortSignal.any([controller.signal, signal]));
-      } finally {
-        open.delete(controller);
-      }
-    },
-    stopUnwanted(state) {
-      const owed = 'stage' in state ? owedSlots(state) : [];
-      for (const [controller, slot] of open) if (!owed.includes(slot)) controller.abort();
-      return Promise.resolve();
-    },
-    stopAll() {
-      for (const controller of open.keys()) controller.abort();
-    },
-    get stopping() {
-      return signal.aborted;
-    },
-  };
-}
-
-function notingText(written: Map<string, number>, clock: () => number): LiveTextWriter {
-  return {
-    begin: ({ slot }) => ({
-      push: () => void written.set(slot, clock()),
-      end: () => void written.delete(slot),
-    }),
-    close: async () => undefined,
-  };
-}
-
-/** There is no user whose text would have to be erased. */
-export const inClear: Sealer = {
-  createDataKey: async (_kind, ownerId) => ownerId,
-  seal: async (_keyId, _context, text) => text,
-  open: async (sealed) => ({ text: sealed }),
-  mac: async (_keyId, text) => createHash('sha256').update(text).digest('hex'),
-  eraseKey: async () => undefined,
-  erasePerson: async () => undefined,
-  rewrapKeys: async () => 0,
-};

@@ -20,7 +20,7 @@ export class JudgesError extends Error {
   override readonly name = 'JudgesError';
 }
 
-export const wantedJudges = 2;
+const wantedJudges = 2;
 
 /**
  * @param councils of all cases, because a long question may seat other models
