@@ -64,7 +64,7 @@ export function figuresOf(
   const complete = collected.filter(({ isComplete }) => isComplete);
   const pairs = pairsOf(conditions);
   const rows = complete.map((one) => [
-    ...pairs.map((pair) => pairScore(one, pair) ?? 0.5),
+    ...pairs.map((pair) => present(pairScore(one, pair))),
     ...conditions.map((condition) => shareMet(one, condition)),
     ...conditions.map((condition) => shareTrapped(one, condition)),
   ]);
@@ -72,7 +72,7 @@ export function figuresOf(
   const estimates = estimateMeans(rows, drawn);
   const at = (index: number): Estimate => estimates[index] ?? { mean: null, interval: null };
   const comparisons = pairs.map(({ one, other }, index) => {
-    const scores = complete.map((each) => pairScore(each, { one, other }) ?? 0.5);
+    const scores = complete.map((each) => present(pairScore(each, { one, other })));
     return {
       one,
       other,
@@ -83,7 +83,7 @@ export function figuresOf(
       byJudge: Object.fromEntries(
         judges.map((judge) => [
           judge,
-          meanOf(complete.map((each) => pairScore(each, { one, other }, judge) ?? 0.5)),
+          meanOf(complete.map((each) => present(pairScore(each, { one, other }, judge)))),
         ]),
       ),
     };
@@ -101,6 +101,11 @@ export function figuresOf(
     judges: judges.map((judge) => judgeFigures(collected, judge)),
     judgesAgree: agreementOf(complete, pairs, judges),
   };
+}
+
+function present(score: number | null): number {
+  if (score === null) throw new RangeError('A complete case lacks a judgment');
+  return score;
 }
 
 function answerFigures(

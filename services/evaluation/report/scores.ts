@@ -42,12 +42,10 @@ export function shareMet({ evaluated, judged }: CollectedCase, condition: Condit
   const total = rubric.reduce((sum, { weight }) => sum + weight, 0);
   const shares = placesOf(judged, condition).map(
     ({ line, place }) =>
-      rubric.reduce(
-        (sum, { id, weight }) => sum + weight * worth[line.marks[id]?.[place] ?? 'no'],
-        0,
-      ) / total,
+      rubric.reduce((sum, { id, weight }) => sum + weight * worth[markOf(line, id, place)], 0) /
+      total,
   );
-  return meanOf(shares) ?? 0;
+  return meanOf(shares) ?? Number.NaN;
 }
 
 export function shareTrapped({ evaluated, judged }: CollectedCase, condition: Condition): number {
@@ -56,7 +54,13 @@ export function shareTrapped({ evaluated, judged }: CollectedCase, condition: Co
     ({ line, place }) =>
       traps.filter(({ id }) => line.traps[id]?.[place] === true).length / traps.length,
   );
-  return meanOf(shares) ?? 0;
+  return meanOf(shares) ?? Number.NaN;
+}
+
+function markOf({ marks }: JudgementLine, id: string, place: 0 | 1): Mark {
+  const found = marks[id];
+  if (found === undefined) throw new RangeError(`A judgment lacks the criterion ${id}`);
+  return found[place];
 }
 
 type Placed = { line: JudgementLine; place: 0 | 1 };
