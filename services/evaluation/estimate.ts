@@ -78,14 +78,14 @@ function callsOf(
   const draft = (input: number) =>
     schedule.synthesizers.slice(0, 1).map((model) => call(model, { ...usual.draft, input }));
   // The writer reads all answers, where a vote would show it three.
-  const unvoted = draft(usual.draft.input + (seats.length - 3) * usual.opinion.output);
+  const withoutVote = draft(usual.draft.input + (seats.length - 3) * usual.opinion.output);
   switch (condition) {
     case 'strongest':
       return opinions([strongest]);
     case 'fused':
-      return [...opinions(seats.map(() => strongest)), ...claims, ...unvoted];
+      return [...opinions(seats.map(() => strongest)), ...claims, ...withoutVote];
     case 'no-reviews':
-      return [...opinions(seats), ...claims, ...unvoted];
+      return [...opinions(seats), ...claims, ...withoutVote];
     case 'council':
       return [
         ...opinions(seats),
