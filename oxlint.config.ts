@@ -36,7 +36,7 @@ const outside: Ban[] = [
   { regex: '^#tests/', message: 'What runs does not import tests.' },
   { group: ['#web/**', '!#web/build.ts'], message: 'The server does not import web/.' },
   {
-    regex: String.raw`^#services/((api|worker|start)\.ts$|cli/main\.ts$)`,
+    regex: String.raw`^#services/((api|worker|start)\.ts$|(cli|evaluation)/main\.ts$)`,
     message: 'Nothing imports an entry file: it wires, others are wired.',
   },
 ];
@@ -148,6 +148,8 @@ const boundaries = [
       },
     ],
   ),
+  // An evaluation stands beside the application: it runs the council, and on request the simulator.
+  imports(['services/evaluation/**'], [upwards, eventStore, ...outside]),
   imports(deciders, [
     ...server,
     {

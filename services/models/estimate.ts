@@ -59,7 +59,10 @@ export function everyModel<Model extends PricedModel>(council: PricedCouncil<Mod
 }
 
 /** US dollars per million tokens are micro-dollars per token. Whole, so that no order of calls decides a digit. */
-function callMicros({ offer, effort }: PricedModel, { input, output }: CallTokens): number | null {
+export function callMicros(
+  { offer, effort }: PricedModel,
+  { input, output }: CallTokens,
+): number | null {
   if (offer.price === null) return null;
   const { inputPerMTok, outputPerMTok } = offer.price;
   return Math.round(input * inputPerMTok + (output + thinkingTokens(effort)) * outputPerMTok);

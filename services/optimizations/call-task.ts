@@ -45,8 +45,10 @@ export type CallDependencies = CommandDependencies & {
   callsPerProvider: number;
 };
 
+/** @param prepare what a slot asks; another one only where the council itself is varied */
 export function createCallModel(
   dependencies: CallDependencies,
+  prepare: typeof prepareCall = prepareCall,
 ): (runId: string, slot: Slot) => Promise<void> {
   const limits = new Map<string, LimitFunction>();
   const limitOf = (provider: string) => {
@@ -60,19 +62,24 @@ export function createCallModel(
     // The run has ended.
     if (!('runDeadlineAt' in run.state)) return;
     const { provider } = modelOf(slot, run.state);
-    const call = async () => callOnce(dependencies, run, slot);
+    const call = async () => callOnce(dependencies, prepare, run, slot);
     if (run.state.schedule.lanes?.[provider] === undefined) return limitOf(provider)(call);
     // Its job began when it had its place, over all processes.
     await call();
   };
 }
 
-async function callOnce(dependencies: CallDependencies, run: OpenRun, slot: Slot): Promise<void> {
+async function callOnce(
+  dependencies: CallDependencies,
+  prepare: typeof prepareCall,
+  run: OpenRun,
+  slot: Slot,
+): Promise<void> {
   const { runId } = run;
   // Answered or given up since the job was queued: neither is undone.
   if (!owedSlots(run.state).includes(slot)) return;
   const attempt = nextAttempt(run.state, slot);
-  const asked = await askedOf(dependencies, run, slot, attempt);
+  const asked = await askedOf(dependencies, run, () => prepare(run, slot, attempt));
   const now = isoNow(dependencies);
   const begun = await issue(
     dependencies,
@@ -147,11 +154,10 @@ function costOf(
 async function askedOf(
   { sealer }: Pick<CallDependencies, 'sealer'>,
   run: OpenRun,
-  slot: Slot,
-  attempt: number,
+  prepare: () => PreparedCall,
 ): Promise<{ prepared: PreparedCall; mac: string } | null> {
   try {
-    const prepared = prepareCall(run, slot, attempt);
+    const prepared = prepare();
     return {
       prepared,
       mac: await sealer.mac(keyOf(run.runId, run.state), promptText(prepared.request)),

@@ -1,13 +1,6 @@
-/** mulberry32: numbers from 0 up to, and without, 1; the same for one seed on every machine. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { seededRandom as randomOf } from '#services/evaluation/records/random.ts';
+
+export { randomOf };
 
 /** What a simulation draws. */
 export type Chance = {

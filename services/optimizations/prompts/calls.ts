@@ -115,7 +115,7 @@ export function prepareCall(run: OpenRun, slot: Slot, attempt: number): Prepared
   }
 }
 
-function questionOf({ view }: OpenRun): Challenge {
+export function questionOf({ view }: OpenRun): Challenge {
   if (view.challenge === null) throw new TextErased('The text of this run has been erased');
   return {
     type: view.challengeType,

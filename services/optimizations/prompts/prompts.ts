@@ -166,9 +166,15 @@ export type TalliedClaim = {
 /** A claim, and the fact that holds in its place. */
 export type CorrectedClaim = { id: string; fact: string };
 
+/** The option to write for, and what the vote says of it. */
+export type VotedDecision = {
+  optionId: string;
+  heading: 'recommendation' | 'no_majority' | 'undecidable';
+};
+
 export type DraftBrief = {
-  /** The option to write for, and what the vote says of it. */
-  decision: { optionId: string; heading: 'recommendation' | 'no_majority' | 'undecidable' };
+  /** Null where nobody reviewed or voted, so that the writer chooses; no run of a user is such. */
+  decision: VotedDecision | null;
   /** Fatal flaws that two or more reviewers raised, each to be answered. */
   flaws: readonly { id: string; texts: readonly string[] }[];
   /** What the reviewers who ranked the best answer lowest wrote of it. */
@@ -177,7 +183,7 @@ export type DraftBrief = {
   reasons: readonly { claimId: string; text: string }[];
   claims: readonly TalliedClaim[];
   options: readonly { id: string; text: string; votes: number }[];
-  /** Best first, at most three. */
+  /** Best first, at most three; without a vote all, in no order. */
   topAnswers: readonly LabelledAnswer[];
   consensusIds: readonly string[];
   /** The best argument of each side, in the words of an answer where there is one. */
@@ -205,9 +211,7 @@ export function draftPrompt(
   const repair = brief.complaints.length > 0;
   return stagePrompt('draft', {
     system: [
-      'You write the recommendation of a council of experts to one person who runs a small business. The council has answered, reviewed itself and voted; you report its result as one voice and own one decision.',
-      decisionRules[brief.decision.heading],
-      'Cite in claim_ids the claims that each statement rests on. Use every consensus claim. Put every disagreement and the minority view into dissent, fairly, with what would settle it. State nothing that rests on no claim.',
+      ...(brief.decision === null ? rulesWithoutVote : votedRules(brief.decision)),
       'Use no number that does not stand in the material. Never contradict a consensus claim. Do not speak of labels, seats or models.',
       'Write plain text without Markdown, for a reader who has five minutes: what to do, why, what to watch, when to stop. Each next step has an owner, a date in days from today, a measure and a reason to stop.',
       ...(brief.refines === undefined ? [] : [refinementRule]),
@@ -227,12 +231,18 @@ export function draftPrompt(
             { kind: 'earlier decision', text: oneLine(brief.refines.decision ?? '') },
             ...correctedBlocks(brief.refines.corrected),
           ]),
-      { kind: 'decision', text: brief.decision.optionId },
-      { kind: 'claims', text: brief.claims.map(talliedLine).join('\n') },
+      { kind: 'decision', text: brief.decision?.optionId ?? '' },
+      {
+        kind: 'claims',
+        text: brief.claims.map((claim) => claimLine(claim, brief.decision !== null)).join('\n'),
+      },
       {
         kind: 'options',
         text: brief.options
-          .map(({ id, text, votes }) => `${id} | votes ${votes} | ${oneLine(text)}`)
+          .map(({ id, text, votes }) => {
+            const counted = brief.decision === null ? notVoted : `votes ${votes}`;
+            return `${id} | ${counted} | ${oneLine(text)}`;
+          })
           .join('\n'),
       },
       { kind: 'consensus', text: brief.consensusIds.join('\n') },
@@ -334,7 +344,21 @@ function correctedBlocks(corrected: readonly CorrectedClaim[]): Block[] {
   return [{ kind: 'corrected claims', text: lines.join('\n') }];
 }
 
-const decisionRules: Readonly<Record<DraftBrief['decision']['heading'], string>> = {
+function votedRules({ heading }: VotedDecision): string[] {
+  return [
+    'You write the recommendation of a council of experts to one person who runs a small business. The council has answered, reviewed itself and voted; you report its result as one voice and own one decision.',
+    decisionRules[heading],
+    'Cite in claim_ids the claims that each statement rests on. Use every consensus claim. Put every disagreement and the minority view into dissent, fairly, with what would settle it. State nothing that rests on no claim.',
+  ];
+}
+
+const rulesWithoutVote: readonly string[] = [
+  'You write the recommendation of several experts to one person who runs a small business. Each expert has answered alone; nobody has reviewed the answers, and nobody has voted. You report what they say as one voice and own one decision.',
+  'Nobody has chosen an option: choose the one of the block "options" that the answers argue best, and name its id.',
+  'Cite in claim_ids the claims that each statement rests on. Where the answers contradict each other, put that into dissent, fairly, with what would settle it. State nothing that rests on no claim.',
+];
+
+const decisionRules: Readonly<Record<VotedDecision['heading'], string>> = {
   recommendation:
     'The vote has chosen: the block "decision" names the option. Recommend that option and no other, also where you would have chosen differently.',
   no_majority:
@@ -377,17 +401,25 @@ export function filesRule(files: readonly RunFile[] | undefined, rule: string): 
 
 export type Block = { kind: string; text: string };
 
-export function stagePrompt(
-  name: ReplyName,
-  parts: { system: readonly string[]; blocks: readonly Block[]; ask: string; delimiter: string },
-): StagePrompt {
+type PromptParts = {
+  system: readonly string[];
+  blocks: readonly Block[];
+  ask: string;
+  delimiter: string;
+};
+
+export function stagePrompt(name: ReplyName, parts: PromptParts): StagePrompt {
+  return { ...promptOf(parts), schema: { name, json: replyJsonSchemas[name] } };
+}
+
+/** A prompt whose reply has a schema of its own. */
+export function promptOf(parts: PromptParts): Pick<StagePrompt, 'system' | 'prompt'> {
   const blocks = parts.blocks.map((block) => dataBlock(parts.delimiter, block));
   return {
     system: parts.system.join('\n\n'),
     prompt: [...blocks, `${parts.ask} Reply with JSON of the given schema and nothing else.`].join(
       '\n\n',
     ),
-    schema: { name, json: replyJsonSchemas[name] },
   };
 }
 
@@ -419,8 +451,12 @@ function answerBlocks(answers: readonly LabelledAnswer[]): Block[] {
   return answers.map(({ label, text }) => ({ kind: `answer ${label}`, text }));
 }
 
-function talliedLine(claim: TalliedClaim): string {
-  const votes = `agree ${claim.agree}, disagree ${claim.disagree}, unsure ${claim.unsure}`;
+const notVoted = 'not voted on';
+
+function claimLine(claim: TalliedClaim, isVoted: boolean): string {
+  const votes = isVoted
+    ? `agree ${claim.agree}, disagree ${claim.disagree}, unsure ${claim.unsure}`
+    : notVoted;
   return `${claim.id} | importance ${claim.importance} | ${votes} | ${oneLine(claim.text)}`;
 }
 

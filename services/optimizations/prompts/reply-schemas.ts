@@ -361,10 +361,21 @@ export function parseReply<Name extends ReplyName>(
   name: Name,
   json: ReadReply | undefined,
 ): Parsed<ReplyOf<Name>> {
+  return parseAs<ReplyOf<Name>>(schemas[name], replyJsonSchemas[name], json);
+}
+
+type ReplySchema<Output> = v.GenericSchema<unknown, Output>;
+
+/** A reply of a schema and of its JSON Schema, as `strictJsonSchema` makes it. */
+export function parseAs<Output>(
+  schema: ReplySchema<Output>,
+  jsonSchema: JsonSchema,
+  json: ReadReply | undefined,
+): Parsed<Output> {
   if (json === undefined) return malformed('The reply is not JSON.');
   const repaired = new Set<Repair>(json.isRepaired ? ['json'] : []);
-  const value = coerced(json.value, replyJsonSchemas[name], repaired);
-  const parsed = v.safeParse(schemas[name], value);
+  const value = coerced(json.value, jsonSchema, repaired);
+  const parsed = v.safeParse(schema, value);
   if (parsed.success) {
     if (isClamped(value, parsed.output)) repaired.add('clamped');
     return { ok: true, value: parsed.output, repaired: [...repaired] };
@@ -400,7 +411,7 @@ type JsonNode = Readonly<Record<string, unknown>>;
  * of them know are kept: type, properties, required, additionalProperties, items, enum of texts and
  * description. The bounds stand in the descriptions and are enforced when the reply is parsed.
  */
-function strictJsonSchema(schema: v.GenericSchema): JsonSchema {
+export function strictJsonSchema(schema: v.GenericSchema): JsonSchema {
   return strict({ ...toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore' }) });
 }
 

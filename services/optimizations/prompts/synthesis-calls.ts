@@ -1,5 +1,5 @@
 import { representative, votedOption } from '#services/optimizations/run/events.ts';
-import type { Flaw, Scores } from '#services/optimizations/run/events.ts';
+import type { Flaw, Repair, Scores } from '#services/optimizations/run/events.ts';
 import { ranksOf } from '#services/optimizations/council/ranking.ts';
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import { fewestReviewers } from '#services/optimizations/council/verdict.ts';
@@ -20,16 +20,17 @@ import { checkDraft } from './draft.ts';
 import type { DraftSources, WrittenDraft } from './draft.ts';
 import { givenTo } from './second-vote.ts';
 import { checked, seedOf, TextErased } from './prepared-call.ts';
-import type { PreparedCall } from './prepared-call.ts';
+import type { CheckedCall, PreparedCall } from './prepared-call.ts';
 import {
   draftAsText,
   draftPrompt,
   expectedReplyCharacters,
   verificationPrompt,
 } from './prompts.ts';
-import type { Challenge, DraftBrief, LabelledAnswer } from './prompts.ts';
+import type { Challenge, DraftBrief, LabelledAnswer, VotedDecision } from './prompts.ts';
 import { checkVerification } from './reply-checks.ts';
 import { parseReply } from './reply-schemas.ts';
+import type { Draft } from './reply-schemas.ts';
 
 /** The calls that write the recommendation, and that compare it with the consensus. */
 export function draftCall(
@@ -85,28 +86,38 @@ export function draftCall(
     request: draftPrompt(asked, brief, { delimiter }),
     expectedCharacters: expectedReplyCharacters.draft,
     check: (reply) =>
-      checked(parseReply('draft', reply), (draft, repaired) => {
-        const found = checkDraft(draft, sources);
-        return {
-          outcome: {
-            kind: 'draft',
-            // Another id is the writer's own text, which no event may hold in clear.
-            optionId: Object.hasOwn(run.view.ledger?.options ?? {}, draft.option_id)
-              ? draft.option_id
-              : '',
-            checks: {
-              consensusCoverage: rounded(found.consensusCoverage),
-              disagreementCoverage: rounded(found.disagreementCoverage),
-              uncitedShare: rounded(found.uncitedShare),
-              unknownNumbers: found.unknownNumbers.length,
-              passed: found.passed,
-              failed: found.failed,
-            },
-          },
-          repaired,
-          texts: { reply: JSON.stringify(draft) },
-        };
-      }),
+      checked(parseReply('draft', reply), (draft, repaired) =>
+        checkedDraft(run, draft, repaired, sources),
+      ),
+  };
+}
+
+/** What becomes of a draft that has parsed. */
+export function checkedDraft(
+  run: OpenRun,
+  draft: Draft,
+  repaired: readonly Repair[],
+  sources: DraftSources,
+): CheckedCall {
+  const found = checkDraft(draft, sources);
+  return {
+    outcome: {
+      kind: 'draft',
+      // Another id is the writer's own text, which no event may hold in clear.
+      optionId: Object.hasOwn(run.view.ledger?.options ?? {}, draft.option_id)
+        ? draft.option_id
+        : '',
+      checks: {
+        consensusCoverage: rounded(found.consensusCoverage),
+        disagreementCoverage: rounded(found.disagreementCoverage),
+        uncitedShare: rounded(found.uncitedShare),
+        unknownNumbers: found.unknownNumbers.length,
+        passed: found.passed,
+        failed: found.failed,
+      },
+    },
+    repaired,
+    texts: { reply: JSON.stringify(draft) },
   };
 }
 
@@ -137,7 +148,7 @@ export function verifyCall(run: OpenRun, round: number, delimiter: string): Prep
   };
 }
 
-function writtenHeading({ verdict }: Scores): DraftBrief['decision']['heading'] {
+function writtenHeading({ verdict }: Scores): VotedDecision['heading'] {
   const heading = verdict?.heading ?? 'recommendation';
   // Without a ledger there is nothing to write, so no call is made.
   return heading === 'best_single_answer' ? 'recommendation' : heading;

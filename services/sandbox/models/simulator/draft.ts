@@ -1,5 +1,6 @@
 import type { CaseOption, PreparedCase } from '#services/sandbox/models/cases.ts';
 import { claimStated, optionsOf } from '#services/sandbox/models/cases.ts';
+import { recommendationIn } from './material.ts';
 import type { Material } from './material.ts';
 import type { Plan } from './plan.ts';
 
@@ -59,12 +60,15 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
   const say = words[prepared.language];
   const options = material.rows('options').map(([id = '', votes = '', ...text]) => ({
     id,
-    votes: Number(votes.replace('votes ', '')),
+    votes: Number(/^votes (\d+)$/.exec(votes)?.[1] ?? 0),
     option: optionsOf(prepared).find(({ label }) => label === text.join(' | ')) ?? null,
     label: text.join(' | '),
   }));
   const votes = options.reduce((sum, each) => sum + each.votes, 0);
-  const winner = options.find(({ id }) => id === material.block('decision'));
+  const chosen = material.block('decision');
+  // Where nobody voted, the writer takes what most answers recommend.
+  const winner =
+    chosen === '' ? mostProposed(options, material) : options.find(({ id }) => id === chosen);
   const option = winner?.option ?? null;
   const argued = option === null ? [] : sectionsOf(option, ledger);
   const steps = (option?.draft.next_steps ?? []).filter(ledger.isMade);
@@ -99,6 +103,15 @@ export function writeDraft(plan: Plan, material: Material): DraftReply {
     uncertainties: option?.draft.uncertainties ?? [],
     changed: earlier === '' ? '' : earlier === oneLine(decision) ? say.kept : say.moved,
   };
+}
+
+function mostProposed<Option extends { label: string }>(
+  options: readonly Option[],
+  { answers }: Material,
+): Option | undefined {
+  const proposed = answers.map(({ text }) => recommendationIn(text));
+  const answersFor = ({ label }: Option) => proposed.filter((each) => each === label).length;
+  return options.toSorted((one, other) => answersFor(other) - answersFor(one))[0];
 }
 
 function oneLine(text: string): string {

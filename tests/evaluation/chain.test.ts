@@ -1,0 +1,246 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { EvaluationPlan } from '#services/evaluation/plan.ts';
+import { plantedBest } from '#services/evaluation/planted/planted.ts';
+import { conditions } from '#services/evaluation/records/records.ts';
+import { reportMarkdown } from '#services/evaluation/report/markdown.ts';
+import { simulatedNotice } from '#services/evaluation/report/report.ts';
+import { ModelFailure } from '#services/models/model.ts';
+import type { ModelRegistry } from '#services/models/registry.ts';
+import { evaluateHere, newFolder } from './evaluations.ts';
+
+/** The whole chain on the sandbox; ten seeds are in `tests/proof`. */
+
+const words = (path: string, ...more: readonly string[]) => ['--sandbox', '--out', path, ...more];
+
+test('an evaluation finds the condition that was planted as the best', async () => {
+  using folder = newFolder();
+  const { report } = await evaluateHere(words(folder.path, '--seed', '11'));
+  expect(report.missing).toEqual([]);
+  expect(report.simulated).toEqual({
+    notice: simulatedNotice,
+    plantedBest: plantedBest(11),
+    found: true,
+  });
+  expect(report.figures.best).toBe(plantedBest(11));
+});
+
+test('an evaluation names none the best where none was planted', async () => {
+  using folder = newFolder();
+  const { report } = await evaluateHere(words(folder.path, '--seed', '12', '--plant', 'none'));
+  expect(report.missing).toEqual([]);
+  expect(report.figures.best).toBeNull();
+  expect(report.simulated?.found).toBe(true);
+});
+
+const few = ['--cases', 'finance,hiring', '--seed', '5'];
+
+describe('a report', () => {
+  test('of simulated models says so above every part and in every line of its records', async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(words(folder.path, ...few));
+    const markdown = reportMarkdown(report);
+    expect(readFileSync(join(folder.path, 'report.md'), 'utf8')).toBe(markdown);
+    const headings = markdown.match(/^#.*$/gm) ?? [];
+    expect(headings.length).toBeGreaterThan(5);
+    for (const heading of headings) expect(heading).toMatch(/\(simulated\)$/);
+    expect(markdown).toContain(simulatedNotice);
+    expect(linesIn(folder.path, 'answers').every(({ simulated }) => simulated === true)).toBe(true);
+    expect(linesIn(folder.path, 'judgements').every(({ simulated }) => simulated === true)).toBe(
+      true,
+    );
+  });
+
+  test('names no best condition with few cases, and says how many it takes', async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(words(folder.path, '--plant', 'council', ...few));
+    expect(report.cases).toMatchObject({ asked: 10, complete: 10 });
+    expect(report.figures.best).toBeNull();
+    expect(reportMarkdown(report)).toContain('fewer than 20 complete cases');
+  });
+
+  test('has versions, models with ids and prices, and no key of any provider', async () => {
+    using folder = newFolder();
+    const key = 'sk-secret-0123456789';
+    const { report } = await evaluateHere(words(folder.path, '--cases', 'finance'), {
+      source: { OPENAI_API_KEY: key },
+    });
+    expect(Object.values(report.versions).every((version) => version.length > 4)).toBe(true);
+    expect(report.models.length).toBeGreaterThan(7);
+    for (const model of [...report.models, ...report.judges]) {
+      expect(model.remoteId).not.toBe('');
+      expect(model.inputPerMTok).toBeGreaterThan(0);
+    }
+    for (const file of ['report.md', 'report.json', 'answers.ndjson', 'calls.ndjson'])
+      expect(readFileSync(join(folder.path, file), 'utf8')).not.toContain(key);
+  });
+});
+
+describe('an evaluation that is run again', () => {
+  test('makes no call for what is there, and reports the same figures', async () => {
+    using folder = newFolder();
+    const asked = words(folder.path, ...few);
+    const first = await evaluateHere(asked);
+    const calls = linesIn(folder.path, 'calls').length;
+    const second = await evaluateHere(asked);
+    expect(linesIn(folder.path, 'calls')).toHaveLength(calls);
+    expect(second.report.figures).toEqual(first.report.figures);
+  });
+
+  test('does the work of a torn last line again, and no other', async () => {
+    using folder = newFolder();
+    const asked = words(folder.path, ...few);
+    const first = await evaluateHere(asked);
+    const path = join(folder.path, 'judgements.ndjson');
+    const judgements = linesIn(folder.path, 'judgements').length;
+    appendFileSync(path, '{"key":"torn","caseId":');
+    const second = await evaluateHere(asked);
+    expect(linesIn(folder.path, 'judgements')).toHaveLength(judgements);
+    expect(second.report.figures).toEqual(first.report.figures);
+  });
+
+  test('continues where the budget ended, and never counts more than the budget', async () => {
+    using folder = newFolder();
+    const asked = words(folder.path, ...few, '--parallel', '1');
+    const whole = await evaluateHere(words(join(folder.path, 'whole'), ...few));
+    const { report: first } = await evaluateHere([...asked, '--budget-usd', '6']);
+    expect(first.ended).toBe('budget');
+    expect(first.budget.countedUsd).toBeLessThanOrEqual(6);
+    expect(first.cases.complete).toBeGreaterThan(0);
+    expect(first.cases.complete).toBeLessThan(10);
+    expect(first.figures.completeCases).toBe(first.cases.complete);
+    // No money went into a case that cannot be compared, but for answers that a later run needs.
+    const judgedCases = new Set(linesIn(folder.path, 'judgements').map(({ caseId }) => caseId));
+    expect(judgedCases.size).toBe(first.cases.complete);
+    expect(reportMarkdown(first)).toContain(
+      '**Partial.** The budget did not allow a further call.',
+    );
+    const made = linesIn(folder.path, 'answers').length;
+    const { report: second } = await evaluateHere([...asked, '--budget-usd', '50']);
+    expect(second.ended).toBe('complete');
+    expect(second.figures.comparisons).toEqual(whole.report.figures.comparisons);
+    expect(linesIn(folder.path, 'answers')).toHaveLength(40);
+    expect(made).toBeLessThan(40);
+    const spent = linesIn(folder.path, 'calls').reduce(
+      (sum, { countedMicros }) => sum + Number(countedMicros),
+      0,
+    );
+    expect(second.budget.countedUsd).toBeCloseTo(spent / 1e6, 6);
+  });
+
+  test('continues after a stop from outside, without a line twice', async () => {
+    using folder = newFolder();
+    const asked = words(folder.path, ...few);
+    const stop = new AbortController();
+    const { report } = await evaluateHere(asked, {
+      signal: stop.signal,
+      onSay: (line) => (line.endsWith(': complete') ? stop.abort() : undefined),
+    });
+    expect(report.ended).toBe('interrupted');
+    expect(report.missing.length).toBeGreaterThan(0);
+    const { report: second } = await evaluateHere(asked);
+    expect(second.missing).toEqual([]);
+    for (const file of ['answers', 'judgements']) {
+      const keys = linesIn(folder.path, file).map(({ key }) => key);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  test('makes other answers for another seed, strategy or truth', async () => {
+    using folder = newFolder();
+    const asked = words(folder.path, '--cases', 'bakery-second-shop');
+    await evaluateHere(asked);
+    for (const [index, more] of [
+      ['--seed', '2'],
+      ['--strategy', 'fast'],
+      ['--plant', 'none'],
+    ].entries()) {
+      await evaluateHere([...asked, ...more]);
+      expect(linesIn(folder.path, 'answers')).toHaveLength((index + 2) * conditions.length);
+    }
+  });
+});
+
+describe('a failure', () => {
+  test('of a model that refuses every judgement leaves no case to compare, and is reported', async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(words(folder.path, ...few), {
+      change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
+    });
+    expect(report.cases.complete).toBe(0);
+    expect(report.refusals).toEqual({ answers: 0, judgements: 10 * 12 });
+    expect(report.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
+    expect(reportMarkdown(report)).toContain('refused by a model: 0 answers, 120 judgments');
+  });
+
+  test('is tried again only when that is asked for', async () => {
+    using folder = newFolder();
+    const broken = await evaluateHere(words(folder.path, ...few), {
+      change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
+    });
+    expect(broken.report.missing.length).toBe(120);
+    expect((await evaluateHere(words(folder.path, ...few))).report.missing.length).toBe(120);
+    const retried = await evaluateHere([...words(folder.path, ...few), '--retry-failed']);
+    expect(retried.report.missing).toEqual([]);
+  });
+
+  test('of one condition keeps its cases out of every comparison', async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(words(folder.path, ...few), {
+      change: (plan) => ({
+        ...plan,
+        registryFor: (condition) =>
+          condition === 'strongest'
+            ? refusingQuestion(plan.registryFor(condition), plan.cases[0]?.evaluated.question ?? '')
+            : plan.registryFor(condition),
+      }),
+    });
+    expect(report.cases.complete).toBe(9);
+    expect(report.missing).toEqual([
+      { caseId: report.perCase[0]?.caseId, what: 'answer of strongest', why: 'refusal' },
+    ]);
+    expect(report.refusals.answers).toBe(1);
+    const judgements = linesIn(folder.path, 'judgements');
+    expect(judgements).toHaveLength(9 * 24);
+    expect(judgements.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
+  });
+});
+
+/** One of the judges refuses. */
+function refusing(registry: ModelRegistry, { judges }: EvaluationPlan): ModelRegistry {
+  const [refused] = judges;
+  return replaced(registry, ({ model }) => model === refused?.offer.remoteId);
+}
+
+function refusingQuestion(registry: ModelRegistry, question: string): ModelRegistry {
+  return replaced(registry, ({ prompt }) => prompt.includes(question));
+}
+
+function replaced(
+  registry: ModelRegistry,
+  refuses: (request: { model: string; prompt: string }) => boolean,
+): ModelRegistry {
+  return {
+    ...registry,
+    provider(name, simulated) {
+      const provider = registry.provider(name, simulated);
+      return (
+        provider && {
+          ...provider,
+          async *call(request) {
+            if (refuses(request)) throw new ModelFailure('refusal', 'no');
+            yield* provider.call(request);
+          },
+        }
+      );
+    },
+  };
+}
+
+function linesIn(folder: string, name: string): Record<string, unknown>[] {
+  return readFileSync(join(folder, `${name}.ndjson`), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
