@@ -41,7 +41,7 @@ export function runMarkdown(run: Optimization): string {
     joined([
       `# ${escapeMarkdown(run.title)}`,
       ...asked(run),
-      ...outcome(run),
+      ...findings(run),
       outcomes(run),
       ...answers(run),
       ...(run.council.shared ? [...standIns(run), tookWords(run.council)] : [costs(run)]),
@@ -51,10 +51,10 @@ export function runMarkdown(run: Optimization): string {
 
 /** The result alone, without the question, the models' answers and the costs. */
 export function recommendationMarkdown(run: Optimization): string {
-  return inEnglish(() => joined(outcome(run)));
+  return inEnglish(() => joined(findings(run)));
 }
 
-function outcome(run: Optimization): string[] {
+function findings(run: Optimization): string[] {
   return [
     simulatedLines(run),
     degradedLines(run),
