@@ -27,7 +27,9 @@ export async function runHere(
   const { command, rest } = find(commands, words);
   const database = databaseOf(app, source);
   const call = { ...parseCall(command, rest), database };
-  const { code, out } = await captured(async () => command.run(call));
+  const { code, out } = await captured(
+    async () => (await command.runAlone?.(call)) ?? (await command.run(call)),
+  );
   return { code, out };
 }
 

@@ -64,3 +64,12 @@ export function sealedFields({ data }: Pick<StoredEvent, 'data'>): Record<string
   const { sealed } = data;
   return typeof sealed === 'object' && sealed !== null ? (sealed as Record<string, string>) : {};
 }
+
+export function eventAt(
+  runs: readonly AuditedRun[],
+  runId: string,
+  position: number,
+): StoredEvent | undefined {
+  const run = runs.find((one) => one.runId === runId);
+  return run?.events.find(({ streamPosition }) => streamPosition === position);
+}

@@ -3,7 +3,7 @@ import { readChecks } from './reply-checks.ts';
 import { macUnder, sealedLength } from '#services/platform/seal.ts';
 import { all, failed } from './check.ts';
 import type { Check, Findings } from './check.ts';
-import { sealedFields, sentText } from './evidence.ts';
+import { eventAt, sealedFields, sentText } from './evidence.ts';
 import type { AuditedRun, Evidence, OpenedText, SentPrompt, StoredEvent } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
 import type { RebuiltCall } from './rebuild.ts';
@@ -96,8 +96,7 @@ function lengthCheck(
   runs: readonly AuditedRun[],
   { runId, position, field, text }: OpenedText,
 ): Check[] {
-  const run = runs.find((one) => one.runId === runId);
-  const event = run?.events.find(({ streamPosition }) => streamPosition === position);
+  const event = eventAt(runs, runId, position);
   const sealed = event && sealedFields(event)[field];
   if (sealed !== undefined && sealedLength(sealed) === Buffer.byteLength(text)) return [];
   return [failed(`text "${field}"`, 'it has another length than the sealed text', event)];

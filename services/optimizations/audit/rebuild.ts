@@ -5,7 +5,7 @@ import type { PreparedCall } from '#services/optimizations/prompts/prepared-call
 import { createReadRun, runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
 import { reasonOf } from './check.ts';
-import { sealedFields } from './evidence.ts';
+import { eventAt, sealedFields } from './evidence.ts';
 import type { AuditedRun, Evidence, OpenedText, StoredEvent } from './evidence.ts';
 
 /** A call as the texts give it, and its accepted reply. */
@@ -55,8 +55,8 @@ async function rebuildCall(
   const readRun = createReadRun({
     async readStream(streamId) {
       const runId = runIdOf(streamId);
-      const before =
-        runId === run.runId ? run.events.slice(0, index) : (eventsOf(runs, runId) ?? []);
+      const base = runs.find((one) => one.runId === runId);
+      const before = runId === run.runId ? run.events.slice(0, index) : (base?.events ?? []);
       return { events: before.map(recorded), version: before.length };
     },
     sealer: {
@@ -112,12 +112,8 @@ function openedOf(event: StoredEvent, texts: ReadonlyMap<string, string>): Recor
 
 /** A sealed text is found by itself: its nonce is unique. */
 function sealedOf({ runs }: Given, { runId, position, field }: OpenedText): string {
-  const event = eventsOf(runs, runId)?.find(({ streamPosition }) => streamPosition === position);
+  const event = eventAt(runs, runId, position);
   return (event && sealedFields(event)[field]) ?? '';
-}
-
-function eventsOf(runs: readonly AuditedRun[], runId: string): readonly StoredEvent[] | undefined {
-  return runs.find((one) => one.runId === runId)?.events;
 }
 
 /** No reader of a run looks at its place in the log. */

@@ -1,0 +1,54 @@
+import { writeFile } from 'node:fs/promises';
+import { auditedRun } from '#services/optimizations/audit/evidence.ts';
+import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
+import { closingOf } from '#services/optimizations/audit/money-checks.ts';
+import { packLines } from '#services/optimizations/audit/write-pack.ts';
+import { softwareVersion } from '#services/platform/software.ts';
+import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
+import type { CliCommand } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
+
+export const exportEvidence: CliCommand = {
+  noun: 'optimizations',
+  verb: 'export',
+  arguments: '<run id>',
+  summary: 'Writes the evidence of an ended run as one file, which anyone can verify.',
+  options: {
+    evidence: { type: 'boolean', help: 'Every event, with credits and anchors (required)' },
+    open: { type: 'boolean', help: 'With decrypted text and prompts (recorded in the audit log)' },
+    out: { type: 'string', help: 'The file to write, instead of standard output' },
+  },
+  async run(call) {
+    const { database } = call;
+    const runId = required(call, 0, 'run id');
+    if (call.options['evidence'] !== true) throw new UsageError('Missing: --evidence');
+    const open = call.options['open'] === true;
+    if (open) await recordOpening(database, runId);
+    const evidence = await gatherEvidence(database, runId, { open });
+    if (evidence === null) {
+      say('Run not found');
+      return 1;
+    }
+    if (closingOf(auditedRun(evidence).events).closed === null) {
+      say('The run has not ended.');
+      return 1;
+    }
+    const exportedAt = new Date(database.clock()).toISOString();
+    const lines = packLines(evidence, { exportedAt, software: softwareVersion });
+    const out = text(call, 'out');
+    if (out === undefined) print(lines.join('\n'));
+    else {
+      // It may hold what a person wrote.
+      await writeFile(out, `${lines.join('\n')}\n`, { mode: 0o600 });
+      say(`${lines.length} lines in ${out}, texts ${evidence.texts}`);
+    }
+    return 0;
+  },
+};
+
+async function recordOpening({ pool }: Database, runId: string): Promise<void> {
+  await pool.query(
+    `insert into audit_log (actor, action, subject) values ($1, 'optimizations.open', $2)`,
+    [operatorName(), runId],
+  );
+}

@@ -1,0 +1,63 @@
+import { auditOf } from './audit.ts';
+import { attempt, compare, failed } from './check.ts';
+import type { Check, Findings } from './check.ts';
+import { eventAt } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
+import type { ReadPack } from './read-pack.ts';
+import { manifestOf, promptsLeftOut, textsLeftOut } from './write-pack.ts';
+
+type WholePack = Extract<ReadPack, { ok: true }>;
+
+/**
+ * All checks of a pack. What a manifest says must follow from the lines after it, and nothing that it
+ * counts may be missing.
+ */
+export async function auditPack(pack: WholePack, root?: string): Promise<Findings> {
+  const { checks, notes } = await auditOf(pack.evidence, root);
+  return {
+    checks: [
+      ...attempt('manifest', () => manifestChecks(pack)),
+      ...attempt('prompts and texts of every event', () => missingChecks(pack)),
+      ...checks,
+    ],
+    notes,
+  };
+}
+
+function manifestChecks({ evidence, manifest, lines }: WholePack): Check[] {
+  const own = manifestOf(evidence, manifest);
+  return [
+    compare('manifest: number of lines', manifest.lines, lines),
+    compare('manifest: run', manifest.run, own.run),
+    compare('manifest: events and their last hashes', manifest.runs, own.runs),
+    compare('manifest: figures', manifest.figures, own.figures),
+    compare('manifest: prompts left out', manifest.promptsLeftOut, own.promptsLeftOut),
+    ...keyCheck(evidence),
+  ];
+}
+
+/** A pack has the key and texts together, or neither. */
+function keyCheck({ texts, macKey, opened, prompts }: Evidence): Check[] {
+  const name = 'manifest: texts';
+  if (texts === 'opened') return [compare(name, texts, macKey === null ? 'sealed' : texts)];
+  const isEmpty = macKey === null && opened.length === 0 && prompts.length === 0;
+  return [compare(name, texts, isEmpty ? texts : 'opened')];
+}
+
+function missingChecks({ evidence, manifest }: WholePack): Check[] {
+  const name = 'prompts and texts of every event';
+  const known = new Set(manifest.promptsLeftOut.map(({ run, position }) => `${run} ${position}`));
+  const prompts = promptsLeftOut(evidence).filter(
+    ({ run, position }) => !known.has(`${run} ${position}`),
+  );
+  const missing = [
+    ...prompts.map(({ run, position }) =>
+      failed(name, 'its prompt is missing', eventAt(evidence.runs, run, position)),
+    ),
+    ...textsLeftOut(evidence).map(({ event, field }) =>
+      failed(name, `its text "${field}" is missing`, event),
+    ),
+  ];
+  if (evidence.texts !== 'opened' || missing.length > 0) return missing;
+  return [{ name, equal: true }];
+}
