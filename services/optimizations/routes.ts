@@ -10,6 +10,8 @@ import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
+import { exportPack } from './audit/export-pack.ts';
+import type { GatherDependencies } from './audit/gather.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';
 import {
@@ -47,7 +49,8 @@ import type { UsageDependencies } from './usage.ts';
 
 export type OptimizationRouteDependencies = CreateDependencies &
   CheckDependencies &
-  RefineDependencies & {
+  RefineDependencies &
+  GatherDependencies & {
     /** Counts a run for the recipe that it was begun from. */
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
     rateLimits: RateLimits;
@@ -121,6 +124,20 @@ export function optimizationRoutes(
         return context.body(claimsCsv(rows), 200, {
           'Content-Type': 'text/csv; charset=utf-8; header=present',
           'Content-Disposition': `attachment; filename="claims-${path.id}.csv"`,
+          'Cache-Control': 'no-store',
+        });
+      },
+      'GET /optimizations/{id}/evidence': async ({ context, userId, path }) => {
+        await ownRun(dependencies, userId, path.id);
+        const pack = await exportPack(dependencies, path.id, { open: true });
+        if (pack.outcome !== 'written')
+          throw new Problem(
+            'running',
+            "The run hasn't ended. Its evidence is complete when it has.",
+          );
+        return context.body(pack.file, 200, {
+          'Content-Type': 'application/x-ndjson; charset=utf-8',
+          'Content-Disposition': `attachment; filename="sevenfold-${path.id}.evidence.ndjson"`,
           'Cache-Control': 'no-store',
         });
       },

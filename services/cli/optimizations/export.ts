@@ -1,9 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { auditedRun } from '#services/optimizations/audit/evidence.ts';
-import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
-import { closingOf } from '#services/optimizations/audit/money-checks.ts';
-import { packLines } from '#services/optimizations/audit/write-pack.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { exportPack } from '#services/optimizations/audit/export-pack.ts';
 import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
 import type { Database } from '#services/cli/database.ts';
@@ -24,24 +20,19 @@ export const exportEvidence: CliCommand = {
     if (call.options['evidence'] !== true) throw new UsageError('Missing: --evidence');
     const open = call.options['open'] === true;
     if (open) await recordOpening(database, runId);
-    const evidence = await gatherEvidence(database, runId, { open });
-    if (evidence === null) {
-      say('Run not found');
+    const pack = await exportPack(database, runId, { open });
+    if (pack.outcome !== 'written') {
+      say(pack.outcome === 'unknown' ? 'Run not found' : 'The run has not ended.');
       return 1;
     }
-    if (closingOf(auditedRun(evidence).events).closed === null) {
-      say('The run has not ended.');
-      return 1;
-    }
-    const exportedAt = new Date(database.clock()).toISOString();
-    const lines = packLines(evidence, { exportedAt, software: softwareVersion });
     const out = text(call, 'out');
-    if (out === undefined) print(lines.join('\n'));
-    else {
-      // It may hold what a person wrote.
-      await writeFile(out, `${lines.join('\n')}\n`, { mode: 0o600 });
-      say(`${lines.length} lines in ${out}, texts ${evidence.texts}`);
+    if (out === undefined) {
+      print(pack.file.trimEnd());
+      return 0;
     }
+    // It may hold what a person wrote.
+    await writeFile(out, pack.file, { mode: 0o600 });
+    say(`Wrote ${out}. Its texts are ${pack.texts}.`);
     return 0;
   },
 };

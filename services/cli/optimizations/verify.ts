@@ -106,7 +106,9 @@ async function streamChecks(
   const checks: Check[] = [];
   for (const { runId } of runs) {
     const { faults } = await verifyEvents(pool, { streamId: streamOf(runId) });
-    checks.push(compare(`stored stream of ${runId}`, faults, []));
+    // The chain is checked for the file, too.
+    const others = faults.filter(({ kind }) => kind !== 'chain');
+    checks.push(compare(`stored stream of ${runId}`, others, []));
   }
   return checks;
 }

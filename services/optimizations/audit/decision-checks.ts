@@ -151,12 +151,19 @@ function judgementCheck(
 ): Check {
   const name = `judgement of draft ${data.round}`;
   if (state.stage !== 'synthesis') return outOfStage(name, at);
+  // Runs of 0.1 had verifiers also where the panel agreed on nothing.
+  const comparable = ({ verified, ...rest }: typeof data) =>
+    state.verdict === null ? rest : { ...rest, verified };
   const judged = [
     progress(state, '')[0],
     fallBack(state, ['deadline'])[0],
     fallBack(state, ['run_deadline'])[0],
-  ].map((event) => compare(name, data, event?.data, at));
-  return judged.find(({ equal }) => equal) ?? judged[0]!;
+  ].flatMap((event) =>
+    event?.type === 'SynthesisJudged'
+      ? [compare(name, comparable(data), comparable(event.data), at)]
+      : [],
+  );
+  return judged.find(({ equal }) => equal) ?? judged[0] ?? outOfStage(name, at);
 }
 
 function conclusionCheck(

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
+import { firstHash } from '#db/chain.ts';
 
 /**
- * The lines of a pack: one JSON object each, keys in order, no white space. An event is protected by its
+ * The lines of a pack: one JSON object each, keys in one order, no white space. An event is protected by its
  * chain, every other line by a digest of its own, so that a changed byte is found in its line. The
  * format is released (docs/decisions/0053-evidence.md): lines may gain fields in a new `formatVersion`.
  */
@@ -117,7 +118,12 @@ export class LineError extends Error {
 
 /** With its digest. */
 export function protectedLine(line: Unsigned<Protected>): string {
-  return jsonOf({ ...line, sha256: digestOf(line) });
+  const { sha256: _none, ...ordered } = v.parse(Line, { ...line, sha256: firstHash }) as Protected;
+  return jsonOf({ ...ordered, sha256: digestOf(ordered) });
+}
+
+export function eventLine(event: Omit<Extract<Line, { kind: 'event' }>, 'kind'>): string {
+  return jsonOf(v.parse(EventLine, { kind: 'event', ...event }));
 }
 
 /** @throws LineError */
@@ -129,7 +135,7 @@ export function parseLine(text: string): Line {
     throw new LineError(`${v.getDotPath(issue) ?? 'the line'}: ${issue.message}`);
   }
   const line = parsed.output;
-  if (jsonOf(value) !== text) throw new LineError('it is not written as this format writes it');
+  if (jsonOf(line) !== text) throw new LineError('it is not written as this format writes it');
   if ('sha256' in line) {
     const { sha256, ...rest } = line;
     if (digestOf(rest) !== sha256)
@@ -150,24 +156,36 @@ function digestOf(line: object): string {
   return createHash('sha256').update(jsonOf(line)).digest('hex');
 }
 
-/**
- * JSON with keys in order. Unlike the form that the chain hashes, it takes every text, because a model
- * may have written a character that the database stores only when it is sealed.
- */
-export function jsonOf(value: unknown): string {
-  return JSON.stringify(inOrder(value, 0));
+/** A line has its keys in the order of its schema, so that it begins with what it is. */
+function jsonOf(line: object): string {
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(line).map(([key, member]) => [key, inStoredOrder(member, 1)] as const),
+    ),
+  );
 }
 
 const deepest = 64;
 
-function inOrder(value: unknown, depth: number): unknown {
+/**
+ * With keys in the order in which the database keeps them: by length, then by bytes. A prompt lists
+ * claims in that order, so it could not be made again from another. Unlike the form that the chain
+ * hashes, this takes every text, because a model may have written a character that the database stores
+ * only when it is sealed.
+ */
+function inStoredOrder(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === deepest) throw new LineError(`it is nested more than ${deepest} deep`);
-  if (Array.isArray(value)) return value.map((item: unknown) => inOrder(item, depth + 1));
+  if (Array.isArray(value)) return value.map((item: unknown) => inStoredOrder(item, depth + 1));
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== undefined)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, member]) => [key, inOrder(member, depth + 1)]),
+      .map(([key, member]) => ({ bytes: Buffer.from(key), key, member }))
+      .toSorted(byStoredOrder)
+      .map(({ key, member }) => [key, inStoredOrder(member, depth + 1)]),
   );
+}
+
+function byStoredOrder(one: { bytes: Buffer }, other: { bytes: Buffer }): number {
+  return one.bytes.length - other.bytes.length || Buffer.compare(one.bytes, other.bytes);
 }

@@ -2,7 +2,7 @@ import { runIdOf } from '#services/optimizations/run/events.ts';
 import { auditedRun, sealedFields } from './evidence.ts';
 import type { AuditedRun, Evidence, StoredEvent } from './evidence.ts';
 import { figuresOf } from './figures.ts';
-import { formatVersion, jsonOf, protectedLine } from './pack-lines.ts';
+import { eventLine, formatVersion, protectedLine } from './pack-lines.ts';
 import type { ManifestLine } from './pack-lines.ts';
 
 /** When and with what a pack was made. */
@@ -52,24 +52,19 @@ function runLines({ runId, events }: AuditedRun, evidence: Evidence): string[] {
     const sent = prompts.get(event.streamPosition);
     const opened = texts.get(event.streamPosition) ?? [];
     return [
-      eventLine(event),
+      eventLine({
+        stream: event.streamId,
+        version: event.streamPosition,
+        messageId: event.messageId,
+        type: event.type,
+        data: event.data,
+        metadata: { ...event.metadata, hash: String(event.metadata['hash']) },
+      }),
       ...(sent === undefined ? [] : [promptLine(place, sent)]),
       ...opened
         .toSorted((one, other) => (one.field < other.field ? -1 : 1))
         .map(({ field, text }) => protectedLine({ kind: 'text', ...place, field, text })),
     ];
-  });
-}
-
-function eventLine({ streamId, streamPosition, messageId, type, data, metadata }: StoredEvent) {
-  return jsonOf({
-    kind: 'event',
-    stream: streamId,
-    version: streamPosition,
-    messageId,
-    type,
-    data,
-    metadata,
   });
 }
 

@@ -8,6 +8,7 @@ import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Computed, computedTitle } from './computed.tsx';
 import { Costs } from './costs.tsx';
+import { Evidence } from './evidence.tsx';
 import { Comparisons } from './order.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
@@ -43,6 +44,7 @@ export function Reached({ run }: { run: Optimization }): ReactNode {
         <Answers run={run} heading="h4" />
       </Part>
       <Costs run={run} />
+      <Evidence run={run} />
     </div>
   );
 }
