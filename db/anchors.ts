@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from './connect.ts';
 import { readStoredStream } from './streams.ts';

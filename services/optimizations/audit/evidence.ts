@@ -73,3 +73,14 @@ export function eventAt(
   const run = runs.find((one) => one.runId === runId);
   return run?.events.find(({ streamPosition }) => streamPosition === position);
 }
+
+/** The opened texts by what is sealed of them. */
+export function textsOf({ runs, opened }: Pick<Evidence, 'runs' | 'opened'>): Map<string, string> {
+  return new Map(
+    opened.flatMap(({ runId, position, field, text }) => {
+      const event = eventAt(runs, runId, position);
+      const sealed = event && sealedFields(event)[field];
+      return sealed === undefined ? [] : [[sealed, text] as const];
+    }),
+  );
+}

@@ -19,6 +19,7 @@ import type {
   SentPrompt,
   StoredEvent,
 } from './evidence.ts';
+import { textsOf } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
 
 /** Reads the evidence of a run from the database. */
@@ -113,10 +114,10 @@ async function readPrompts(
   macKey: string,
 ): Promise<SentPrompt[]> {
   const subkey = Buffer.from(macKey, 'hex');
-  const calls = await rebuildCalls({ runs, opened });
-  return calls.flatMap(({ runId, event, text, prepared }) => {
-    if (prepared === null || macUnder(subkey, text) !== event.data['promptMac']) return [];
-    const { system, prompt, schema } = prepared.request;
+  const calls = await rebuildCalls({ runs, texts: textsOf({ runs, opened }) });
+  return calls.flatMap(({ runId, event, made }) => {
+    if ('problem' in made || macUnder(subkey, made.text) !== event.data['promptMac']) return [];
+    const { system, prompt, schema } = made.prepared.request;
     const position = event.streamPosition;
     return [{ runId, position, system, prompt, schema: JSON.stringify(schema) }];
   });

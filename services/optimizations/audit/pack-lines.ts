@@ -178,7 +178,7 @@ function inStoredOrder(value: unknown, depth: number): unknown {
   if (depth === deepest) throw new LineError(`it is nested more than ${deepest} deep`);
   if (Array.isArray(value)) return value.map((item: unknown) => inStoredOrder(item, depth + 1));
   return Object.fromEntries(
-    Object.entries(value)
+    Object.entries(value as Record<string, unknown>)
       .filter(([, member]) => member !== undefined)
       .map(([key, member]) => ({ bytes: Buffer.from(key), key, member }))
       .toSorted(byStoredOrder)

@@ -1,12 +1,12 @@
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
-import { readChecks } from './reply-checks.ts';
+import { replyChecks } from './reply-checks.ts';
 import { macUnder, sealedLength } from '#services/platform/seal.ts';
 import { all, failed } from './check.ts';
 import type { Check, Findings } from './check.ts';
-import { eventAt, sealedFields, sentText } from './evidence.ts';
+import { eventAt, sealedFields, sentText, textsOf } from './evidence.ts';
 import type { AuditedRun, Evidence, OpenedText, SentPrompt, StoredEvent } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
-import type { RebuiltCall } from './rebuild.ts';
+import type { RebuiltCall, Texts } from './rebuild.ts';
 
 /**
  * What was asked. The code of each prompt stands in the hash chain, so the subkey shows that a prompt is
@@ -23,9 +23,10 @@ export async function promptChecks(evidence: Evidence): Promise<Findings> {
           : 'the texts are sealed: prompts were not checked',
       ],
     };
+  const opened = textsOf(evidence);
   const codes = codeChecks(runs, evidence.prompts, macKey);
   const isSameVersion = evidence.promptVersion === promptVersion;
-  const rebuilt = isSameVersion ? await rebuildCalls(evidence) : null;
+  const rebuilt = isSameVersion ? await rebuildCalls({ runs, texts: opened }) : null;
   return {
     checks: [
       ...codes.checks,
@@ -33,7 +34,7 @@ export async function promptChecks(evidence: Evidence): Promise<Findings> {
         'length of each text',
         evidence.opened.flatMap((text) => lengthCheck(runs, text)),
       ),
-      ...(rebuilt === null ? [] : wordChecks(evidence, rebuilt)),
+      ...(rebuilt === null ? [] : wordChecks(evidence, opened, rebuilt)),
     ],
     notes: [
       ...codes.notes,
@@ -103,18 +104,28 @@ function lengthCheck(
 }
 
 /** The prompts and findings that follow from the texts. */
-function wordChecks({ prompts }: Evidence, rebuilt: readonly RebuiltCall[]): Check[] {
+function wordChecks(
+  { runs, prompts }: Evidence,
+  texts: Texts,
+  rebuilt: readonly RebuiltCall[],
+): Check[] {
   return [
     ...all(
       'prompts as the texts give them',
-      rebuilt.flatMap(({ runId, event, text }) => {
+      rebuilt.flatMap(({ runId, event, made }) => {
         const sent = promptAt(prompts, runId, event);
-        return sent === undefined || text === sentText(sent)
+        if (sent === undefined) return [];
+        if ('problem' in made)
+          return [failed('prompt', `the texts give none (${made.problem})`, event)];
+        return made.text === sentText(sent)
           ? []
           : [failed('prompt', 'the texts give another prompt', event)];
       }),
     ),
-    ...all('findings as the replies give them', rebuilt.flatMap(readChecks)),
+    ...all(
+      'findings as the replies give them',
+      rebuilt.flatMap((call) => replyChecks(call, runs, texts)),
+    ),
   ];
 }
 
@@ -122,7 +133,7 @@ function wordChecks({ prompts }: Evidence, rebuilt: readonly RebuiltCall[]): Che
 function unprovedNote({ opened, prompts }: Evidence, rebuilt: readonly RebuiltCall[]): string[] {
   const proved = new Set(
     rebuilt.flatMap(({ runId, event, read }) =>
-      promptAt(prompts, runId, event) === undefined ? [] : read,
+      promptAt(prompts, runId, event) === undefined ? [] : [...read],
     ),
   );
   const rest = opened.length - proved.size;

@@ -1,122 +1,119 @@
-import type { RecordedEvent } from '#db/recorded-event.ts';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { upcast } from '#db/recorded-event.ts';
 import { fieldsOfPrompt, prepareCall, promptText } from '#services/optimizations/prompts/calls.ts';
 import type { PreparedCall } from '#services/optimizations/prompts/prepared-call.ts';
-import { createReadRun, runEventOf } from '#services/optimizations/reading/read-run.ts';
-import { runIdOf } from '#services/optimizations/run/events.ts';
+import {
+  foldRun,
+  occurredAt,
+  previousOf,
+  runEventOf,
+} from '#services/optimizations/reading/read-run.ts';
+import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { evolve, initialState } from '#services/optimizations/run/state.ts';
 import { reasonOf } from './check.ts';
-import { eventAt, sealedFields } from './evidence.ts';
-import type { AuditedRun, Evidence, OpenedText, StoredEvent } from './evidence.ts';
+import { sealedFields } from './evidence.ts';
+import type { AuditedRun, Evidence, StoredEvent } from './evidence.ts';
 
-/** A call as the texts give it, and its accepted reply. */
+/**
+ * The calls of a run, made again from its events and texts. Prompts are not stored: what a call was
+ * asked follows from the events before it.
+ */
 export type RebuiltCall = {
   runId: string;
   /** Its `CallStarted`. */
   event: StoredEvent;
-  /** The request as one text; why there is none, for texts that give no prompt. */
-  text: string;
-  prepared: PreparedCall | null;
-  /** The sealed texts that it was made of. */
-  read: readonly string[];
-  reply: Reply | null;
+  /** Why there is no prompt, in place of one. */
+  made: { text: string; prepared: PreparedCall } | { problem: string };
+  /** The texts that it was made of, as they are sealed. */
+  read: ReadonlySet<string>;
 };
 
-export type Reply = {
-  event: StoredEvent;
-  texts: Readonly<Record<string, string>>;
-  ledger: ReplyLedger | null;
-};
-type ReplyLedger = { event: StoredEvent; texts: Readonly<Record<string, string>> };
+/** The opened texts, by sealed text: each has a nonce of its own. */
+export type Texts = ReadonlyMap<string, string>;
 
-type Given = Pick<Evidence, 'runs' | 'opened'>;
+type Given = Pick<Evidence, 'runs'> & { texts: Texts };
 
-/** Every call that has a code, made again from the events before it and the texts. */
+/** Those that have a code. */
 export async function rebuildCalls(given: Given): Promise<RebuiltCall[]> {
-  const texts = new Map(given.opened.map((text) => [sealedOf(given, text), text.text]));
   const rebuilt: RebuiltCall[] = [];
-  for (const run of given.runs)
-    for (const [index, event] of run.events.entries())
-      if (event.type === 'CallStarted' && event.data['promptMac'] !== undefined)
-        rebuilt.push(await rebuildCall(given.runs, run, index, texts));
+  for (const run of given.runs) {
+    const seen: Seen = new Map();
+    for (const [index, event] of run.events.entries()) {
+      if (event.type !== 'CallStarted' || event.data['promptMac'] === undefined) continue;
+      rebuilt.push(rebuildCall(given, run, index, seen));
+      // A long run takes a while, and an API process has others to serve.
+      await otherWork();
+    }
+  }
   return rebuilt;
 }
 
-async function rebuildCall(
-  runs: readonly AuditedRun[],
-  run: AuditedRun,
-  index: number,
-  texts: ReadonlyMap<string, string>,
-): Promise<RebuiltCall> {
+/** What a prompt is made of: a run as its call saw it. */
+type Sight = { open: OpenRun; read: ReadonlySet<string> };
+/** By slot, because all attempts are asked the same, and by what a refinement's base is read for. */
+type Seen = Map<string, Sight>;
+
+function rebuildCall(given: Given, run: AuditedRun, index: number, seen: Seen): RebuiltCall {
   const event = run.events[index]!;
-  const started = runEventOf(event);
-  if (started.type !== 'CallStarted') throw new RangeError('Not the start of a call');
-  const { slot, attempt } = started.data;
-  const read = new Set<string>();
-  const readRun = createReadRun({
-    async readStream(streamId) {
-      const runId = runIdOf(streamId);
-      const base = runs.find((one) => one.runId === runId);
-      const before = runId === run.runId ? run.events.slice(0, index) : (base?.events ?? []);
-      return { events: before.map(recorded), version: before.length };
-    },
-    sealer: {
-      async open(sealed) {
-        const text = texts.get(sealed);
-        if (text === undefined) return { erased: true };
-        read.add(sealed);
-        return { text };
-      },
-    },
-  });
-  const call = { runId: run.runId, event, reply: replyTo(run, slot, attempt, texts) };
+  const call = { runId: run.runId, event };
   try {
-    const open = await readRun(run.runId, fieldsOfPrompt(slot));
-    if (open === null) throw new RangeError('no events before it');
+    const started = runEventOf(event);
+    if (started.type !== 'CallStarted') throw new RangeError('not the start of a call');
+    const { slot, attempt } = started.data;
+    const before = { ...run, events: run.events.slice(0, index) };
+    const { open, read } = remembered(seen, slot, () => sightOf(given, before, slot, seen));
     const prepared = prepareCall(open, slot, attempt);
-    return { ...call, text: promptText(prepared.request), prepared, read: [...read] };
+    return { ...call, made: { text: promptText(prepared.request), prepared }, read };
   } catch (error) {
-    return { ...call, text: reasonOf(error), prepared: null, read: [] };
+    return { ...call, made: { problem: reasonOf(error) }, read: new Set() };
   }
 }
 
-/** What the call's reply was recorded as, with the ledger that was fixed from it. */
-function replyTo(
-  { events }: AuditedRun,
+function remembered(seen: Seen, key: string, look: () => Sight): Sight {
+  const found = seen.get(key) ?? look();
+  seen.set(key, found);
+  return found;
+}
+
+/** With the texts that a prompt of this slot may name; every other text reads like an erased one. */
+function sightOf(given: Given, { runId, events }: AuditedRun, slot: string, seen: Seen): Sight {
+  const base = baseOf(given, events, slot, seen);
+  const read = new Set(base?.read);
+  const state = events.map(runEventOf).reduce(evolve, initialState());
+  const fieldsOf = fieldsOfPrompt(slot)(state);
+  const opened = events.map((stored) => {
+    const event = runEventOf(upcast({ ...stored, transactionId: '0', globalPosition: '0' }));
+    const sealed = sealedFields(stored);
+    const texts = fieldsOf(event).flatMap((field) => {
+      const value = sealed[field];
+      if (value === undefined) return [];
+      const text = given.texts.get(value) ?? null;
+      if (text !== null) read.add(value);
+      return [[field, text] as const];
+    });
+    const position = stored.streamPosition;
+    return { event, position, at: occurredAt(stored), texts: Object.fromEntries(texts) };
+  });
+  const open = foldRun(runId, opened, base?.open ?? null);
+  if (open === null) throw new RangeError('there are no events before it');
+  return { open, read };
+}
+
+function baseOf(
+  given: Given,
+  [created]: readonly StoredEvent[],
   slot: string,
-  attempt: number,
-  texts: ReadonlyMap<string, string>,
-): Reply | null {
-  const at = events.findIndex(
-    ({ type, data }) =>
-      type === 'CallSucceeded' && data['slot'] === slot && data['attempt'] === attempt,
+  seen: Seen,
+): Sight | null {
+  const previous =
+    created === undefined
+      ? null
+      : previousOf({ ...created, transactionId: '0', globalPosition: '0' });
+  if (previous === null) return null;
+  const run = given.runs.find(({ runId }) => runId === previous);
+  if (run === undefined) throw new RangeError(`${previous} is not among the evidence`);
+  return remembered(seen, `${previous} ${parseSlot(slot).kind}`, () =>
+    sightOf(given, run, slot, seen),
   );
-  const event = events[at];
-  if (event === undefined) return null;
-  const next = events[at + 1];
-  const ledger = slot.startsWith('claims.') && next?.type === 'ClaimsFixed' ? next : null;
-  return {
-    event,
-    texts: openedOf(event, texts),
-    ledger: ledger && { event: ledger, texts: openedOf(ledger, texts) },
-  };
-}
-
-function openedOf(event: StoredEvent, texts: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(sealedFields(event)).flatMap(([field, sealed]) => {
-      const text = texts.get(sealed);
-      return text === undefined ? [] : [[field, text] as const];
-    }),
-  );
-}
-
-/** A sealed text is found by itself: its nonce is unique. */
-function sealedOf({ runs }: Given, { runId, position, field }: OpenedText): string {
-  const event = eventAt(runs, runId, position);
-  return (event && sealedFields(event)[field]) ?? '';
-}
-
-/** No reader of a run looks at its place in the log. */
-function recorded(event: StoredEvent): RecordedEvent {
-  return upcast({ ...event, transactionId: '0', globalPosition: '0' });
 }
