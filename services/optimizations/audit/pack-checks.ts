@@ -31,6 +31,8 @@ function manifestChecks({ evidence, manifest, lines }: WholePack): Check[] {
     compare('manifest: run', manifest.run, own.run),
     compare('manifest: events and their last hashes', manifest.runs, own.runs),
     compare('manifest: figures', manifest.figures, own.figures),
+    compare('manifest: entries of the account', manifest.credits, own.credits),
+    compare('manifest: anchors', manifest.anchors, own.anchors),
     compare('manifest: prompts left out', manifest.promptsLeftOut, own.promptsLeftOut),
     ...keyCheck(evidence),
   ];

@@ -32,6 +32,10 @@ export const ManifestLine = v.strictObject({
   ),
   /** Prompts that the exporting software could no longer write. */
   promptsLeftOut: v.array(v.strictObject(place)),
+  /** Positions in the stream of the account. */
+  credits: v.array(v.strictObject(place)),
+  /** The runs that have one. */
+  anchors: v.array(RunId),
   lines: Count,
   figures: Data,
   sha256: Hex,

@@ -19,7 +19,7 @@ export function readPack(bytes: Uint8Array): ReadPack {
     const [manifest, ...others] = lines;
     if (manifest?.kind !== 'manifest') throw new PackError(1, 'it is not a manifest');
     const evidence = evidenceOf(manifest, others);
-    refuseDisorder(texts, lines, evidence);
+    refuseDisorder(texts, lines, manifest, evidence);
     return { ok: true, evidence, manifest, lines: lines.length };
   } catch (error) {
     if (!(error instanceof PackError)) throw error;
@@ -90,17 +90,21 @@ function evidenceOf(manifest: ManifestLine, lines: readonly Line[]): Evidence {
       const { run: runId, position, system, prompt, schema } = line;
       return [{ runId, position, system, prompt, schema }];
     }),
-    credits: lines.flatMap((line) => {
-      if (line.kind !== 'credits') return [];
-      const { run: runId, position, type, credits, at, hash } = line;
-      return [{ runId, position, type, credits, at, hash }];
-    }),
-    anchors: lines.flatMap((line) => {
-      if (line.kind !== 'anchor') return [];
-      const { number, madeAt, previousRoot, root, path, run, position, hash } = line;
-      const head = { streamId: streamOf(run), version: position, hash };
-      return [{ number, madeAt, previousRoot, root, path, head }];
-    }),
+    credits: lines
+      .flatMap((line) => {
+        if (line.kind !== 'credits') return [];
+        const { run: runId, position, type, credits, at, hash } = line;
+        return [{ runId, position, type, credits, at, hash }];
+      })
+      .toSorted((one, other) => one.position - other.position),
+    anchors: manifest.runs.flatMap(({ run }) =>
+      lines.flatMap((line) => {
+        if (line.kind !== 'anchor' || line.run !== run) return [];
+        const { number, madeAt, previousRoot, root, path, position, hash } = line;
+        const head = { streamId: streamOf(run), version: position, hash };
+        return [{ number, madeAt, previousRoot, root, path, head }];
+      }),
+    ),
   };
 }
 
@@ -113,14 +117,21 @@ function storedEvent(line: Extract<Line, { kind: 'event' }>): StoredEvent {
 function refuseDisorder(
   texts: readonly string[],
   lines: readonly Line[],
+  manifest: ManifestLine,
   evidence: Evidence,
 ): void {
+  const counts = new Map(manifest.runs.map(({ run, events }) => [streamOf(run), events]));
   const seen = new Map<string, number>();
   for (const [index, line] of lines.entries()) {
     const earlier = seen.get(placeOf(line));
     if (earlier !== undefined)
       throw new PackError(index + 1, `${placeOf(line)} is already in line ${earlier}`);
     seen.set(placeOf(line), index + 1);
+    if (line.kind === 'event' && line.version > (counts.get(line.stream) ?? 0))
+      throw new PackError(
+        index + 1,
+        `${placeOf(line)} is beyond the events that the manifest counts`,
+      );
   }
   const expected = linesOf(evidence);
   for (const [index, line] of lines.entries()) {

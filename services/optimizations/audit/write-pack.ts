@@ -97,6 +97,8 @@ export function manifestOf(
       hash: String(run.events.at(-1)?.metadata['hash']),
     })),
     promptsLeftOut: promptsLeftOut(evidence),
+    credits: evidence.credits.map(({ runId: run, position }) => ({ run, position })),
+    anchors: evidence.anchors.map(({ head }) => runIdOf(head.streamId)),
     figures: figuresOf(events),
   };
 }
