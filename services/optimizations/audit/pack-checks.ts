@@ -1,8 +1,9 @@
 import { auditOf } from './audit.ts';
-import { attempt, compare, failed } from './check.ts';
+import { all, attempt, compare, failed } from './check.ts';
 import type { Check, Findings } from './check.ts';
 import { eventAt } from './evidence.ts';
 import type { Evidence } from './evidence.ts';
+import { closingOf } from './money-checks.ts';
 import type { ReadPack } from './read-pack.ts';
 import { manifestOf, promptsLeftOut, textsLeftOut } from './write-pack.ts';
 
@@ -17,6 +18,7 @@ export async function auditPack(pack: WholePack, root?: string): Promise<Finding
   return {
     checks: [
       ...attempt('manifest', () => manifestChecks(pack)),
+      ...attempt('end of every run', () => endChecks(pack.evidence)),
       ...attempt('prompts and texts of every event', () => missingChecks(pack)),
       ...checks,
     ],
@@ -36,6 +38,15 @@ function manifestChecks({ evidence, manifest, lines }: WholePack): Check[] {
     compare('manifest: prompts left out', manifest.promptsLeftOut, own.promptsLeftOut),
     ...keyCheck(evidence),
   ];
+}
+
+/** A pack is only made of ended runs, so one without its end was cut. */
+function endChecks({ runs }: Evidence): Check[] {
+  const open = runs.filter(({ events }) => closingOf(events).closed === null);
+  return all(
+    'end of every run',
+    open.map(({ runId }) => failed('end of every run', `the events of ${runId} do not end it`)),
+  );
 }
 
 /** A pack has the key and texts together, or neither. */

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { anchorNow } from '#db/anchors.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { promptVersion } from '#services/optimizations/prompts/calls.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { softwareVersion } from '#services/platform/software.ts';
 import type { Persona } from '#services/platform/process/env.ts';
@@ -273,13 +274,12 @@ test('an anchor in the file leads to the root that was logged, and shows no othe
   const { id } = await council.ask(person, question);
   const stranger = await council.signUp();
   await give(council, stranger.userId, 5);
-  const isAnchored = async () => {
-    const { root } = await anchorNow(council.core);
-    const pack = await packOf(id);
-    return pack.includes('"kind":"anchor"') ? { root, pack } : null;
-  };
   // An open transaction of another test leaves the newest events to the next anchor.
-  await expect.poll(async () => (await isAnchored()) !== null).toBe(true);
+  const isAnchored = async () => {
+    await anchorNow(council.core);
+    return (await packOf(id)).includes('"kind":"anchor"');
+  };
+  await expect.poll(isAnchored).toBe(true);
   const pack = await packOf(id);
   const [anchor] = linesOf(pack)
     .map(parsed)
@@ -318,4 +318,34 @@ test('a file with --json is one document, and a wrong argument ends with 2', asy
   child.stderr.on('data', (data: Buffer) => (said += data.toString()));
   expect(await once(child, 'close')).toEqual([2, null]);
   expect(said.split('\n')[0]).toContain('Neither a run id nor a file that can be read');
+});
+
+const goldenFolder = fileURLToPath(new URL('../../golden/', import.meta.url));
+const goldenPacks = globSync('evidence-*.ndjson', { cwd: goldenFolder }).toSorted();
+
+// One for each version of the prompts: RECORD_EVIDENCE=true npm test -- tests/optimizations/audit/packs
+test.runIf(process.env['RECORD_EVIDENCE'] === 'true')('a golden pack is recorded', async () => {
+  const { id } = await refined(run.id, { instruction: 'Think of the winter.' });
+  await vi.waitFor(
+    async () => {
+      await anchorNow(council.core);
+      const { said } = await judge(Buffer.from(await packOf(id)));
+      expect(said.match(/^ok {3}anchor/gm)).toHaveLength(2);
+      expect(said).not.toContain('newer than its anchor');
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+  writeFileSync(join(goldenFolder, `evidence-${promptVersion}.ndjson`), await packOf(id));
+});
+
+test.each(goldenPacks)('the pack %s is verified by all later versions', async (name) => {
+  const { faults } = await judge(readFileSync(join(goldenFolder, name)));
+  expect(faults).toEqual([]);
+});
+
+test('a changed prompt, or another reading of replies, has a version of its own', async () => {
+  // If this fails, raise `promptVersion` and record a pack of the new version.
+  const { said } = await judge(readFileSync(join(goldenFolder, goldenPacks.at(-1)!)));
+  expect(said).toMatch(/^ok {3}prompts as the texts give them$/m);
+  expect(said).toMatch(/^ok {3}findings as the replies give them$/m);
 });
