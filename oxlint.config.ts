@@ -56,7 +56,8 @@ const foreignSlice = (own?: string): Ban => ({
 const connections: Ban = {
   ...asType,
   // What runs statements in one transaction takes the pool that it was handed, like everything else.
-  group: ['#db/**', '!#db/transaction.ts'],
+  // The hash chain is arithmetic without a connection.
+  group: ['#db/**', '!#db/transaction.ts', '!#db/{chain,anchor-root,recorded-event}.ts'],
   message: 'Connections are handed over by the entry file; their types may be named.',
 };
 const browser: Ban[] = [

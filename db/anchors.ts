@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Queryable } from './connect.ts';
 import { readStoredStream } from './streams.ts';
 import { lastPosition } from './reader.ts';
 import { beginReading, inTransaction } from './transaction.ts';
 import { firstHash, verifyChain } from './chain.ts';
+import { anchorRoot, headLine, listRoot } from './anchor-root.ts';
+import type { AnchorHead, AnchorProof } from './anchor-root.ts';
+import { merklePath, merkleRoot } from './merkle.ts';
 import type { ChainCheck } from './chain.ts';
 import type { Log } from '#services/platform/process/log.ts';
 
@@ -23,8 +25,6 @@ export type Anchor = {
   heads: number;
   root: string;
 };
-
-export type AnchorHead = { streamId: string; version: number; hash: string };
 
 type AnchorDependencies = {
   pool: pg.Pool;
@@ -165,16 +165,41 @@ function headOf(row: { stream_id: string; version: string; hash: string | null }
   };
 }
 
-/** SHA-256 of the previous root and the heads, a line each, in the order of their streams' names. */
+/** Of the heads in the order of their streams' names. */
 function rootOf(previousRoot: string, heads: readonly AnchorHead[]): string {
-  const digest = createHash('sha256').update(`${previousRoot}\n`);
-  for (const { streamId, version, hash } of heads.toSorted(byStream))
-    digest.update(`${streamId} ${version} ${hash}\n`);
-  return digest.digest('hex');
+  return anchorRoot(previousRoot, merkleRoot(ordered(heads).map(headLine)));
+}
+
+function ordered(heads: readonly AnchorHead[]): AnchorHead[] {
+  return heads.toSorted(byStream);
 }
 
 function byStream(left: AnchorHead, right: AnchorHead): number {
   return left.streamId < right.streamId ? -1 : left.streamId > right.streamId ? 1 : 0;
+}
+
+/**
+ * The newest anchor that holds the head of a stream, with the path to its root. Null without one, and
+ * for an anchor of 0.1, whose root shows a head only together with those of all other streams.
+ */
+export async function proveAnchored(
+  client: Queryable,
+  streamId: string,
+): Promise<AnchorProof | null> {
+  const { rows } = await client.query<Omit<AnchorProof, 'path' | 'head'>>(
+    `select number::float8, previous_root as "previousRoot", root,
+       to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt"
+     from chain_anchor where number = (
+       select max(number) from chain_anchor_head where stream_id = $1)`,
+    [streamId],
+  );
+  const anchor = rows[0];
+  if (anchor === undefined) return null;
+  const heads = ordered(await readHeadsOf(client, anchor.number));
+  const place = heads.findIndex((head) => head.streamId === streamId);
+  const head = heads[place];
+  if (head === undefined || rootOf(anchor.previousRoot, heads) !== anchor.root) return null;
+  return { ...anchor, head, path: merklePath(heads.map(headLine), place) };
 }
 
 /** Every anchor, oldest first, to compare their roots with those in the log. */
@@ -294,7 +319,8 @@ async function brokenRoots(client: Queryable): Promise<BrokenLink[]> {
     const isNext = row.number === before.number + 1 && row.previous_root === before.root;
     const heads = await readHeadsOf(client, row.number);
     const expected = rootOf(before.root, heads);
-    if (!isNext || row.root !== expected)
+    const isRoot = row.root === expected || row.root === listRoot(before.root, ordered(heads));
+    if (!isNext || !isRoot)
       broken.push({
         kind: 'root',
         anchor: row.number,

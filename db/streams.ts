@@ -50,6 +50,22 @@ export async function readStoredStream(
   return { events, version: events.at(-1)?.streamPosition ?? 0 };
 }
 
+/** The events of one stream whose data has one of these values in a field, in order. */
+export async function readEventsAbout(
+  queryable: Queryable,
+  streamId: string,
+  field: string,
+  values: readonly string[],
+): Promise<RecordedEvent[]> {
+  const { rows } = await queryable.query<EventRow>(
+    `select ${eventColumns} from ${activeEvents} and stream_id = $1
+       and m.message_data ->> $2 = any ($3::text[])
+     order by m.stream_position`,
+    [streamId, field, values],
+  );
+  return rows.map(recordedEvent);
+}
+
 /** The events with these message ids, by stream, in order. */
 export async function findMessages(
   queryable: Queryable,

@@ -1,8 +1,10 @@
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool } from '#db/connect.ts';
-import { readStream } from '#db/streams.ts';
+import { readEventsAbout, readStoredStream, readStream } from '#db/streams.ts';
+import { proveAnchored } from '#db/anchors.ts';
 import { projections } from '#projections/index.ts';
+import { creditStream } from './credits/account/events.ts';
 import { createLedger } from './credits/ledger/ledger.ts';
 import type { ErasureDependencies } from './identity/erasure/erasure.ts';
 import { finishedRunAddress, provedAddress } from './identity/links/notices.ts';
@@ -107,6 +109,10 @@ export async function openCore(
     readLanes: createReadLanes({ pool, clock, endpoints: env.compatibleEndpoints }),
     readDurations: createReadDurations({ pool, clock }),
     readStream: read,
+    readStoredStream: async (streamId: string) => readStoredStream(pool, streamId),
+    readRunCredits: async (userId: string, runIds: readonly string[]) =>
+      readEventsAbout(pool, creditStream(userId), 'runId', runIds),
+    proveAnchored: async (streamId: string) => proveAnchored(pool, streamId),
     readRun,
     readState: async (runId: string) => readState(pool, optimization, streamOf(runId)),
     ledger: createLedger({ bus, pool, sealer, readStream: read, clock }),

@@ -15,7 +15,11 @@ type Verb = {
 };
 
 /** Exit code of both kinds: 0 fine, 1 found a difference or failed. */
-export type CliCommand = Verb & { run: (call: CliCall) => Promise<number> };
+export type CliCommand = Verb & {
+  run: (call: CliCall) => Promise<number>;
+  /** Tried first, without settings and database; null: these arguments need them. */
+  runAlone?: (call: Arguments) => Promise<number | null>;
+};
 
 /** Needs the settings alone: no database is opened, or started. */
 export type SettingsCommand = Verb & {

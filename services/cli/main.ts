@@ -86,6 +86,8 @@ async function runCommand(
   command: CliCommand | SettingsCommand,
   call: ReturnType<typeof parseCall>,
 ): Promise<number> {
+  const alone = 'run' in command ? await command.runAlone?.(call) : null;
+  if (typeof alone === 'number') return alone;
   const env = settingsOrExit();
   if ('runOnSettings' in command) return command.runOnSettings({ ...call, env });
   const level = process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel;

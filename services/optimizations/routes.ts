@@ -9,6 +9,8 @@ import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { idPattern, newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
+import { exportPack } from './audit/pack/export.ts';
+import type { GatherDependencies } from './audit/gather.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';
 import {
@@ -53,7 +55,8 @@ import type { UsageDependencies } from './usage.ts';
 export type OptimizationRouteDependencies = CreateDependencies &
   CheckDependencies &
   RefineDependencies &
-  Omit<SharingDependencies, 'ownRun'> & {
+  Omit<SharingDependencies, 'ownRun'> &
+  GatherDependencies & {
     /** Counts a run for the recipe that it was begun from. */
     recordRecipeUse: (use: { recipeId: string; runId: string; userId: string }) => Promise<void>;
     rateLimits: RateLimits;
@@ -140,6 +143,21 @@ export function optimizationRoutes(
         await ownRun(dependencies, userId, path.id);
         const text = runMarkdown(await detail(dependencies, path.id));
         return answerFile(context, 'text/markdown', `${path.id}.md`, text);
+      },
+      'GET /optimizations/{id}/evidence': async ({ context, userId, path }) => {
+        await ownRun(dependencies, userId, path.id);
+        await rateLimits.take('evidence', userId, { userId });
+        const pack = await exportPack(dependencies, path.id, { open: true });
+        if (pack.outcome !== 'written')
+          throw new Problem(
+            'running',
+            "The run hasn't ended. Its evidence is complete when it has.",
+          );
+        return context.body(pack.file, 200, {
+          'Content-Type': 'application/x-ndjson; charset=utf-8',
+          'Content-Disposition': `attachment; filename="sevenfold-${path.id}.evidence.ndjson"`,
+          'Cache-Control': 'no-store',
+        });
       },
       'PATCH /optimizations/{id}': async ({ userId, path, body }) => {
         await ownRun(dependencies, userId, path.id);

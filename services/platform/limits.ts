@@ -112,6 +112,8 @@ export const rateLimits = {
   files: { production: [30, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Shared results that one address reads, or tokens that it tries; each folds the events of a run. */
   shared: { production: [60, 60], local: [600, 60], store: 'memory', isAudited: false },
+  /** Evidence that one user downloads: every prompt of the run is made again. */
+  evidence: { production: [60, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   runs: { production: [20, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Everything of one address that is not under /api: pages, their files, the viewer of the description. */
   pages: { production: [1_200, 60], local: [12_000, 60], store: 'memory', isAudited: false },

@@ -39,6 +39,11 @@ export type Sealer = {
    * @throws ErasedKeyError when the key was deleted or never created.
    */
   mac(keyId: string, text: string): Promise<string>;
+  /**
+   * The subkey itself, 64 hex digits, to hand to the owner of the texts: it checks codes and opens
+   * nothing. Null when the key was deleted or never created.
+   */
+  macKey(keyId: string): Promise<string | null>;
   /** Deletes the key for ever and records that, in one statement. Other processes follow in seconds. */
   eraseKey(keyId: string): Promise<void>;
   /** The same with all keys of a user, who then gets no new ones. */
@@ -126,8 +131,12 @@ export function createSealer(options: SealerOptions): Sealer {
     async mac(keyId, text) {
       const key = await keys.get(keyId);
       if (key === null) throw new ErasedKeyError(`The key ${keyId} was erased`);
-      const subkey = Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength));
-      return createHmac('sha256', subkey).update(text, 'utf8').digest('hex');
+      return macUnder(subkeyOf(key), text);
+    },
+
+    async macKey(keyId) {
+      const key = await keys.get(keyId);
+      return key === null ? null : subkeyOf(key).toString('hex');
     },
 
     async eraseKey(keyId) {
@@ -215,6 +224,20 @@ function decrypt(key: Buffer, box: Buffer, associated: string): Buffer {
   } catch (error) {
     throw new IntegrityError('A sealed text or its place was changed', { cause: error });
   }
+}
+
+function subkeyOf(key: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength));
+}
+
+/** What `Sealer.mac` computes, for one who has the subkey. */
+export function macUnder(subkey: Buffer, text: string): string {
+  return createHmac('sha256', subkey).update(text, 'utf8').digest('hex');
+}
+
+/** Bytes of the text in a sealed one. @throws IntegrityError for anything else */
+export function sealedLength(sealed: string): number {
+  return parse(sealed).box.length - nonceLength - tagLength;
 }
 
 /** Lengths first, so that no other pair of names gives the same bytes. */

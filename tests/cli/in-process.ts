@@ -27,7 +27,7 @@ export async function runHere(
   const { command, rest } = find(commands, words);
   const database = databaseOf(app, source);
   const call = { ...parseCall(command, rest), database };
-  return captured(async () => command.run(call));
+  return captured(async () => (await command.runAlone?.(call)) ?? (await command.run(call)));
 }
 
 /** The same for a command that needs no database. */

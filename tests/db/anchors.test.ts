@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { anchorDaily, anchorNow, brokenLine, readAnchors, verifyAnchors } from '#db/anchors.ts';
+import {
+  anchorDaily,
+  anchorNow,
+  brokenLine,
+  proveAnchored,
+  readAnchors,
+  verifyAnchors,
+} from '#db/anchors.ts';
+import { isProved, listRoot } from '#db/anchor-root.ts';
 import { readStoredStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
@@ -299,4 +307,55 @@ test('the application adds anchors and changes none; an auditor reads them', asy
   } finally {
     await auditor.end();
   }
+});
+
+test('a path proves the head of one stream under the root, and shows no other stream', async () => {
+  const others = Array.from({ length: 9 }, (_, index) => `credits-usr_${index}`);
+  for (const other of others) await append(other);
+  const { number, root } = await anchorNow(dependencies());
+  for (const streamId of [run, ann, ...others]) {
+    const proof = await proveAnchored(db.pool, streamId);
+    expect(proof).toMatchObject({ number, root, head: { streamId } });
+    expect(isProved(proof!)).toBe(true);
+    const { head, path } = proof!;
+    expect(JSON.stringify(path)).not.toContain('usr_');
+    const changed = [
+      { ...proof!, head: { ...head, version: head.version + 1 } },
+      {
+        ...proof!,
+        head: { ...head, hash: head.hash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },
+      },
+      { ...proof!, head: { ...head, streamId: `${streamId}2` } },
+      { ...proof!, path: path.slice(1) },
+      { ...proof!, path: path.map(({ hash }) => ({ hash, side: 'left' as const })).toReversed() },
+      { ...proof!, previousRoot: root },
+    ];
+    for (const forged of changed) expect(isProved(forged)).toBe(false);
+  }
+  expect(await proveAnchored(db.pool, 'credits-usr_nobody')).toBeNull();
+});
+
+test('the newest anchor of a stream proves it, also when later ones leave it out', async () => {
+  await anchorNow(dependencies());
+  await append(run);
+  const second = await anchorNow(dependencies());
+  await append(ann);
+  await anchorNow(dependencies());
+  const proof = await proveAnchored(db.pool, run);
+  expect(proof).toMatchObject({ number: second.number, head: { version: 4 } });
+  expect(isProved(proof!)).toBe(true);
+});
+
+test('an anchor of 0.1 still holds, and proves no stream alone', async () => {
+  await anchorNow(dependencies());
+  const { rows } = await db.pool.query<{ stream_id: string; version: number; hash: string }>(
+    'select stream_id, version::int, hash from chain_anchor_head order by stream_id collate "C"',
+  );
+  const heads = rows.map(({ stream_id: streamId, ...head }) => ({ streamId, ...head }));
+  await tamper('update chain_anchor set root = $1', [listRoot(firstHash, heads)]);
+  await append(run);
+  const second = await anchorNow(dependencies());
+  expect(await verifyAnchors(db.pool)).toMatchObject({ anchors: 2, broken: [] });
+  expect(await proveAnchored(db.pool, ann)).toBeNull();
+  expect(await proveAnchored(db.pool, run)).toMatchObject({ number: second.number });
 });

@@ -591,6 +591,17 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     (id) => `/optimizations/${id}/claims?format=csv`,
   ),
   'GET /api/optimizations/:id/markdown': ownRun(200, (id) => `/optimizations/${id}/markdown`),
+  'GET /api/optimizations/:id/evidence': {
+    access: 'person',
+    status: 200,
+    isOwned: true,
+    // Only an ended run has evidence.
+    sample: async (app, owner) => {
+      const id = await newRun(app, owner);
+      await app.data(`/optimizations/${id}/cancel`, { method: 'POST', token: owner.token });
+      return { path: `/optimizations/${id}/evidence` };
+    },
+  },
   'PATCH /api/optimizations/:id': {
     ...ownRun(200, (id) => `/optimizations/${id}`, { title: 'Prices next year' }),
     schema: RenameRequest,

@@ -55,6 +55,7 @@ export const inClear: Sealer = {
   seal: async (_keyId, _context, text) => text,
   open: async (sealed) => ({ text: sealed }),
   mac: async (_keyId, text) => createHash('sha256').update(text).digest('hex'),
+  macKey: async () => null,
   eraseKey: async () => undefined,
   erasePerson: async () => undefined,
   rewrapKeys: async () => 0,

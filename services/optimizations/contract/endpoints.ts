@@ -194,6 +194,15 @@ export const optimizationEndpoints = {
     reply: v.array(ClaimRow),
     files: ['text/csv'],
   },
+  'GET /optimizations/{id}/evidence': {
+    summary: 'Download the evidence of a run',
+    description:
+      'A file with every event, text and prompt of an ended run, one JSON object a line. `optimizations verify <file>` of the command line recomputes everything from it, without a database. Without texts once these are deleted. A run in progress is refused with 409 `running`.',
+    access: 'person',
+    status: 200,
+    files: ['application/x-ndjson'],
+    refuses: [409],
+  },
   'PATCH /optimizations/{id}': {
     summary: 'Rename a run',
     description:

@@ -91,6 +91,12 @@ function answersFor(state: RunState, reviewer: string): readonly string[] {
   return reviewAssignments(state.order, state.offsets)[reviewer] ?? [];
 }
 
+/**
+ * Of the words of all prompts, and of how replies are read. Raise it with any change of either, because
+ * prompts are made again when a run is checked: `tests/golden/evidence-1.ndjson` notices.
+ */
+export const promptVersion = 1;
+
 /** A request as one text: what `CallStarted.promptMac` is computed of. */
 export function promptText({ system, prompt, schema }: PreparedCall['request']): string {
   return JSON.stringify([system, prompt, schema]);

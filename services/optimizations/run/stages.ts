@@ -297,7 +297,8 @@ function withoutSeat(
 
 function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
   // Unmerged claims give a draft nothing to cite, and the gate nothing to compare.
-  if (!state.scored) return [conclude(state, 'completed', headingWithoutDraft(state), 'no_ledger')];
+  if (!state.scored)
+    return [conclude(state, 'completed', publishedHeading(state, false), 'no_ledger')];
   const round = state.judged + 1;
   const draft = state.calls[draftSlot(round)];
   if (draft?.dead) return failRound(state, round, 'none', [`draft_${draft.dead}`], true);
@@ -315,7 +316,7 @@ function stepSynthesis(state: At<'synthesis'>): OptimizationEvent[] {
     return failRound(state, round, verified, ['contradicts_consensus'], false);
   return [
     { type: 'SynthesisJudged', data: { round, verdict: 'accept', verified, failed: [] } },
-    conclude(state, 'completed', state.verdict?.heading ?? 'recommendation', null),
+    conclude(state, 'completed', publishedHeading(state, true), null),
   ];
 }
 
@@ -343,15 +344,15 @@ export function fallBack(state: At<'synthesis'>, failed: readonly string[]): Opt
       type: 'SynthesisJudged',
       data: { round: state.judged + 1, verdict: 'fallback', verified: 'none', failed },
     },
-    conclude(state, 'completed', headingWithoutDraft(state), 'drafts_failed'),
+    conclude(state, 'completed', publishedHeading(state, false), 'drafts_failed'),
   ];
 }
 
 /** No majority and that it cannot be decided are findings of the vote, which need no draft. */
-function headingWithoutDraft({ verdict }: At<'synthesis'>): Heading {
-  return verdict?.heading === 'no_majority' || verdict?.heading === 'undecidable'
-    ? verdict.heading
-    : 'best_single_answer';
+export function publishedHeading({ verdict }: At<'synthesis'>, hasDraft: boolean): Heading {
+  const voted = verdict?.heading ?? 'recommendation';
+  if (hasDraft || voted === 'no_majority' || voted === 'undecidable') return voted;
+  return 'best_single_answer';
 }
 
 /** Without a verdict the order alone chose. */

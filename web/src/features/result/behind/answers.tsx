@@ -6,6 +6,7 @@ import { useRunPart } from '#web/live/live.ts';
 import { Answer } from '#web/run/answer.tsx';
 import { roleColours } from '#web/run/drawing/roles.ts';
 import { Files } from '#web/features/result/tools/files.tsx';
+import { Evidence } from './evidence.tsx';
 import { Section } from '#web/features/result/section.tsx';
 
 /** What each seat answered, or why it did not. */
@@ -84,6 +85,7 @@ export function ArrivedAnswers({ runId }: { runId: string }): ReactNode {
         <Files run={run} />
       </div>
       <Answers run={run} heading="h3" open />
+      <Evidence run={run} />
     </Section>
   );
 }

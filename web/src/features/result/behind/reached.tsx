@@ -8,6 +8,7 @@ import { Answers } from './answers.tsx';
 import { Claims } from './claims.tsx';
 import { Computed, computedTitle } from './computed.tsx';
 import { Costs, Time } from './costs.tsx';
+import { Evidence } from './evidence.tsx';
 import { Comparisons } from './order.tsx';
 import { Part } from '#web/features/result/section.tsx';
 
@@ -42,7 +43,14 @@ export function Reached({ run }: { run: Optimization }): ReactNode {
         {run.refines === null ? null : <p className="text-ink-2">{firstRoundNote}</p>}
         <Answers run={run} heading="h4" />
       </Part>
-      {run.council.shared ? <Time view={run.council} /> : <Costs run={run} />}
+      {run.council.shared ? (
+        <Time view={run.council} />
+      ) : (
+        <>
+          <Costs run={run} />
+          <Evidence run={run} />
+        </>
+      )}
     </div>
   );
 }

@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import { exportPack } from '#services/optimizations/audit/pack/export.ts';
+import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
+import type { CliCommand } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
+
+export const exportEvidence: CliCommand = {
+  noun: 'optimizations',
+  verb: 'export',
+  arguments: '<run id>',
+  summary: 'Writes the evidence of an ended run as one file, which anyone can verify.',
+  options: {
+    evidence: { type: 'boolean', help: 'Every event, with credits and anchors (required)' },
+    open: { type: 'boolean', help: 'With decrypted text and prompts (recorded in the audit log)' },
+    out: { type: 'string', help: 'The file to write, instead of standard output' },
+  },
+  async run(call) {
+    const { database } = call;
+    const runId = required(call, 0, 'run id');
+    if (call.options['evidence'] !== true) throw new UsageError('Missing: --evidence');
+    const open = call.options['open'] === true;
+    if (open) await recordOpening(database, runId);
+    const pack = await exportPack(database, runId, { open });
+    if (pack.outcome !== 'written') {
+      say(pack.outcome === 'unknown' ? 'Run not found' : 'The run has not ended.');
+      return 1;
+    }
+    const out = text(call, 'out');
+    if (out === undefined) {
+      print(pack.file.trimEnd());
+      return 0;
+    }
+    // It may hold what a person wrote.
+    await writeFile(out, pack.file, { mode: 0o600 });
+    say(`Wrote ${out}. Its texts are ${pack.texts}.`);
+    return 0;
+  },
+};
+
+async function recordOpening({ pool }: Database, runId: string): Promise<void> {
+  await pool.query(
+    `insert into audit_log (actor, action, subject) values ($1, 'optimizations.open', $2)`,
+    [operatorName(), runId],
+  );
+}

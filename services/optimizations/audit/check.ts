@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StoredEvent } from './evidence.ts';
+
+/** One comparison of what is recorded with what follows from the rest. */
+export type Check = {
+  name: string;
+  equal: boolean;
+  /** The event that states it; only of a difference. */
+  at?: string;
+  recorded?: unknown;
+  recomputed?: unknown;
+  /** In place of two values. */
+  problem?: string;
+};
+
+/** The checks, and what could not be checked. */
+export type Findings = { checks: readonly Check[]; notes: readonly string[] };
+
+export function compare(
+  name: string,
+  recorded: unknown,
+  recomputed: unknown,
+  at?: StoredEvent,
+): Check {
+  const equal = isDeepStrictEqual(plain(recorded), plain(recomputed));
+  return { name, equal, recorded, recomputed, ...(at === undefined ? {} : { at: nameOf(at) }) };
+}
+
+export function failed(name: string, problem: string, at?: StoredEvent): Check {
+  return { name, equal: false, problem, ...(at === undefined ? {} : { at: nameOf(at) }) };
+}
+
+/** The differences among many checks of one kind, or one check that says that all are equal. */
+export function all(name: string, checks: readonly Check[]): Check[] {
+  const differences = checks.filter(({ equal }) => !equal);
+  return differences.length === 0 ? [{ name, equal: true }] : differences;
+}
+
+/** A check of events that nothing of ours wrote may meet any value; then the check fails. */
+export function attempt(name: string, checks: () => readonly Check[]): readonly Check[] {
+  try {
+    return checks();
+  } catch (error) {
+    return [failed(name, `cannot be computed from these events (${reasonOf(error)})`)];
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `event 17 CallSucceeded review.S2`. */
+export function nameOf({ streamPosition, type, data }: StoredEvent): string {
+  const { slot } = data;
+  return `event ${streamPosition} ${type}${typeof slot === 'string' ? ` ${slot}` : ''}`;
+}
+
+/** One line for people. */
+export function lineOf({ name, equal, at, problem, recorded, recomputed }: Check): string {
+  if (equal) return `ok   ${name}`;
+  const place = at === undefined ? '' : `${at}: `;
+  const what =
+    problem ?? `recorded ${JSON.stringify(recorded)}, recomputed ${JSON.stringify(recomputed)}`;
+  return `NOT  ${place}${name}: ${what}`;
+}
+
+/** In stored form: undefined properties are dropped. */
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}

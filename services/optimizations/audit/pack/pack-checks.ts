@@ -1,0 +1,76 @@
+import { auditOf } from '#services/optimizations/audit/audit.ts';
+import { all, attempt, compare, failed } from '#services/optimizations/audit/check.ts';
+import type { Check, Findings } from '#services/optimizations/audit/check.ts';
+import { eventAt } from '#services/optimizations/audit/evidence.ts';
+import type { Evidence } from '#services/optimizations/audit/evidence.ts';
+import { closingOf } from '#services/optimizations/audit/money-checks.ts';
+import type { ReadPack } from './read.ts';
+import { manifestOf, promptsLeftOut, textsLeftOut } from './write.ts';
+
+type WholePack = Extract<ReadPack, { ok: true }>;
+
+/**
+ * All checks of a pack. What a manifest says must follow from the lines after it, and nothing that it
+ * counts may be missing.
+ */
+export async function auditPack(pack: WholePack, root?: string): Promise<Findings> {
+  const { checks, notes } = await auditOf(pack.evidence, root);
+  return {
+    checks: [
+      ...attempt('manifest', () => manifestChecks(pack)),
+      ...attempt('end of every run', () => endChecks(pack.evidence)),
+      ...attempt('prompts and texts of every event', () => missingChecks(pack)),
+      ...checks,
+    ],
+    notes,
+  };
+}
+
+function manifestChecks({ evidence, manifest, lines }: WholePack): Check[] {
+  const own = manifestOf(evidence, manifest);
+  return [
+    compare('manifest: number of lines', manifest.lines, lines),
+    compare('manifest: run', manifest.run, own.run),
+    compare('manifest: events and their last hashes', manifest.runs, own.runs),
+    compare('manifest: figures', manifest.figures, own.figures),
+    compare('manifest: entries of the account', manifest.credits, own.credits),
+    compare('manifest: anchors', manifest.anchors, own.anchors),
+    compare('manifest: prompts left out', manifest.promptsLeftOut, own.promptsLeftOut),
+    ...keyCheck(evidence),
+  ];
+}
+
+/** A pack is only made of ended runs, so one without its end was cut. */
+function endChecks({ runs }: Evidence): Check[] {
+  const open = runs.filter(({ events }) => closingOf(events).closed === null);
+  return all(
+    'end of every run',
+    open.map(({ runId }) => failed('end of every run', `the events of ${runId} do not end it`)),
+  );
+}
+
+/** A pack has the key and texts together, or neither. */
+function keyCheck({ texts, macKey, opened, prompts }: Evidence): Check[] {
+  const name = 'manifest: texts';
+  if (texts === 'opened') return [compare(name, texts, macKey === null ? 'sealed' : texts)];
+  const isEmpty = macKey === null && opened.length === 0 && prompts.length === 0;
+  return [compare(name, texts, isEmpty ? texts : 'opened')];
+}
+
+function missingChecks({ evidence, manifest }: WholePack): Check[] {
+  const name = 'prompts and texts of every event';
+  const known = new Set(manifest.promptsLeftOut.map(({ run, position }) => `${run} ${position}`));
+  const prompts = promptsLeftOut(evidence).filter(
+    ({ run, position }) => !known.has(`${run} ${position}`),
+  );
+  const missing = [
+    ...prompts.map(({ run, position }) =>
+      failed(name, 'its prompt is missing', eventAt(evidence.runs, run, position)),
+    ),
+    ...textsLeftOut(evidence).map(({ event, field }) =>
+      failed(name, `its text "${field}" is missing`, event),
+    ),
+  ];
+  if (evidence.texts !== 'opened' || missing.length > 0) return missing;
+  return [{ name, equal: true }];
+}

@@ -1,0 +1,119 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
+import { upcast } from '#db/recorded-event.ts';
+import { fieldsOfPrompt, prepareCall, promptText } from '#services/optimizations/prompts/calls.ts';
+import type { PreparedCall } from '#services/optimizations/prompts/prepared-call.ts';
+import {
+  foldRun,
+  occurredAt,
+  previousOf,
+  runEventOf,
+} from '#services/optimizations/reading/read-run.ts';
+import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
+import { parseSlot } from '#services/optimizations/run/slots.ts';
+import { evolve, initialState } from '#services/optimizations/run/state.ts';
+import { reasonOf } from './check.ts';
+import { sealedFields } from './evidence.ts';
+import type { AuditedRun, Evidence, StoredEvent } from './evidence.ts';
+
+/**
+ * The calls of a run, made again from its events and texts. Prompts are not stored: what a call was
+ * asked follows from the events before it.
+ */
+export type RebuiltCall = {
+  runId: string;
+  /** Its `CallStarted`. */
+  event: StoredEvent;
+  /** Why there is no prompt, in place of one. */
+  made: { text: string; prepared: PreparedCall } | { problem: string };
+  /** The texts that it was made of, as they are sealed. */
+  read: ReadonlySet<string>;
+};
+
+/** The opened texts, by sealed text: each has a nonce of its own. */
+export type Texts = ReadonlyMap<string, string>;
+
+type Given = Pick<Evidence, 'runs'> & { texts: Texts };
+
+/** Those that have a code. */
+export async function rebuildCalls(given: Given): Promise<RebuiltCall[]> {
+  const rebuilt: RebuiltCall[] = [];
+  for (const run of given.runs) {
+    const seen: Seen = new Map();
+    for (const [index, event] of run.events.entries()) {
+      if (event.type !== 'CallStarted' || event.data['promptMac'] === undefined) continue;
+      rebuilt.push(rebuildCall(given, run, index, seen));
+      // A long run takes a while, and an API process has others to serve.
+      await otherWork();
+    }
+  }
+  return rebuilt;
+}
+
+/** What a prompt is made of: a run as its call saw it. */
+type Sight = { open: OpenRun; read: ReadonlySet<string> };
+/** By slot, because all attempts are asked the same, and by what a refinement's base is read for. */
+type Seen = Map<string, Sight>;
+
+function rebuildCall(given: Given, run: AuditedRun, index: number, seen: Seen): RebuiltCall {
+  const event = run.events[index]!;
+  const call = { runId: run.runId, event };
+  try {
+    const started = runEventOf(event);
+    if (started.type !== 'CallStarted') throw new RangeError('not the start of a call');
+    const { slot, attempt } = started.data;
+    const before = { ...run, events: run.events.slice(0, index) };
+    const { open, read } = remembered(seen, slot, () => sightOf(given, before, slot, seen));
+    const prepared = prepareCall(open, slot, attempt);
+    return { ...call, made: { text: promptText(prepared.request), prepared }, read };
+  } catch (error) {
+    return { ...call, made: { problem: reasonOf(error) }, read: new Set() };
+  }
+}
+
+function remembered(seen: Seen, key: string, look: () => Sight): Sight {
+  const found = seen.get(key) ?? look();
+  seen.set(key, found);
+  return found;
+}
+
+/** With the texts that a prompt of this slot may name; every other text reads like an erased one. */
+function sightOf(given: Given, { runId, events }: AuditedRun, slot: string, seen: Seen): Sight {
+  const base = baseOf(given, events, slot, seen);
+  const read = new Set(base?.read);
+  const state = events.map(runEventOf).reduce(evolve, initialState());
+  const fieldsOf = fieldsOfPrompt(slot)(state);
+  const opened = events.map((stored) => {
+    const event = runEventOf(upcast({ ...stored, transactionId: '0', globalPosition: '0' }));
+    const sealed = sealedFields(stored);
+    const texts = fieldsOf(event).flatMap((field) => {
+      const value = sealed[field];
+      if (value === undefined) return [];
+      const text = given.texts.get(value) ?? null;
+      if (text !== null) read.add(value);
+      return [[field, text] as const];
+    });
+    const position = stored.streamPosition;
+    return { event, position, at: occurredAt(stored), texts: Object.fromEntries(texts) };
+  });
+  const open = foldRun(runId, opened, base?.open ?? null);
+  if (open === null) throw new RangeError('there are no events before it');
+  return { open, read };
+}
+
+function baseOf(
+  given: Given,
+  [created]: readonly StoredEvent[],
+  slot: string,
+  seen: Seen,
+): Sight | null {
+  const previous =
+    created === undefined
+      ? null
+      : previousOf({ ...created, transactionId: '0', globalPosition: '0' });
+  if (previous === null) return null;
+  const run = given.runs.find(({ runId }) => runId === previous);
+  if (run === undefined) throw new RangeError(`${previous} is not among the evidence`);
+  return remembered(seen, `${previous} ${parseSlot(slot).kind}`, () =>
+    sightOf(given, run, slot, seen),
+  );
+}

@@ -1,0 +1,387 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { anchorNow } from '#db/anchors.ts';
+import { promptVersion } from '#services/optimizations/prompts/calls.ts';
+import type { Person } from '#tests/support/app.ts';
+import { createTestCouncil } from '#tests/support/council.ts';
+import type { TestCouncil } from '#tests/support/council.ts';
+import { createChance } from '#tests/support/chance.ts';
+import { give } from '#tests/support/processes/service.ts';
+import { fileOf, forged, isEvent, judge, linesOf, parsed } from './pack-file.ts';
+import type { PackLine } from './pack-file.ts';
+
+/** A pack that somebody changed, by accident or on purpose. */
+let council: TestCouncil;
+let person: Person;
+let pack: string;
+let lines: string[];
+
+beforeAll(async () => {
+  council = await createTestCouncil();
+  person = await council.signUp();
+  await give(council, person.userId, 100);
+  const { id } = await council.ask(person, {
+    challenge: 'Should I lease the van, or buy it?',
+    strategy: 'fast',
+  });
+  const read = async () =>
+    (await council.call(`/optimizations/${id}/evidence`, { token: person.token })).text();
+  // An open transaction of another test leaves the newest events to the next anchor.
+  await vi.waitFor(
+    async () => {
+      await anchorNow(council.core);
+      const { said } = await judge(Buffer.from(await read()));
+      expect(said).toMatch(/^ok {3}anchor/m);
+      expect(said).not.toContain('newer than its anchor');
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+  pack = await read();
+  lines = linesOf(pack);
+  expect(await judge(fileOf(lines))).toMatchObject({ verified: true });
+});
+afterAll(async () => council.close());
+
+/** How a fault names the line: by its number, or an event by its position. */
+function names(index: number, line: PackLine): RegExp {
+  const event = isEvent(line) ? String.raw`|\bevent ${line.version} ` : '';
+  return new RegExp(String.raw`\bline ${index + 1}\b${event}`);
+}
+
+/** Where each member of a line begins, and some places anywhere. */
+function placesIn(line: string, random: ReturnType<typeof createChance>): number[] {
+  const members = Object.keys(parsed(line)).flatMap((key) => {
+    const at = line.indexOf(`"${key}":`);
+    return [at + 1, at + key.length + 1, at + key.length + 3, at + key.length + 4];
+  });
+  const anywhere = Array.from({ length: 3 }, () => random.below(Buffer.byteLength(line)));
+  return [0, ...members, ...anywhere, Buffer.byteLength(line) - 1];
+}
+
+test('a changed byte fails wherever it is, and the line or its event is named', async () => {
+  const random = createChance(53);
+  const bytes = fileOf(lines);
+  let start = 0;
+  let flips = 0;
+  // Of each kind of line and of event the first two.
+  const seen = new Map<string, number>();
+  for (const [index, text] of lines.entries()) {
+    const line = parsed(text);
+    const sort = `${line.kind} ${String(line['type'])}`;
+    seen.set(sort, (seen.get(sort) ?? 0) + 1);
+    const end = start + Buffer.byteLength(text);
+    const places = seen.get(sort)! > 2 ? [] : [...placesIn(text, random), end - start];
+    for (const place of places) {
+      const changed = Buffer.from(bytes);
+      changed[start + place]! ^= 1 << random.below(8);
+      const { verified, said } = await judge(changed);
+      expect([index, place, verified]).toEqual([index, place, false]);
+      expect(said).toMatch(names(index, line));
+      flips += 1;
+    }
+    start = end + 1;
+  }
+  for (let count = 0; count < 300; count += 1) {
+    const place = random.below(bytes.length);
+    const changed = Buffer.from(bytes);
+    changed[place]! ^= 1 << random.below(8);
+    const index = bytes.subarray(0, place).filter((byte) => byte === 10).length;
+    const { verified, said } = await judge(changed);
+    expect([place, verified]).toEqual([place, false]);
+    expect(said).toMatch(names(index, parsed(lines[index]!)));
+  }
+  expect(flips).toBeGreaterThan(800);
+});
+
+/** What is said of a pack without this line. */
+function missing(line: PackLine): RegExp {
+  switch (line.kind) {
+    case 'event':
+      return new RegExp(String.raw`\bevents? ${String(line['version'])}\b`);
+    case 'text':
+      return new RegExp(
+        `^NOT {2}event ${String(line['position'])} .*its text "${String(line['field'])}" is missing$`,
+        'm',
+      );
+    case 'prompt':
+      return new RegExp(
+        `^NOT {2}event ${String(line['position'])} CallStarted .*its prompt is missing$`,
+        'm',
+      );
+    case 'credits':
+      return /^NOT {2}manifest: entries of the account/m;
+    case 'anchor':
+      return /^NOT {2}manifest: anchors/m;
+    case 'key':
+      return /^NOT {2}manifest: texts/m;
+    default:
+      return /^line 1: it is not a manifest$/;
+  }
+}
+
+test('a line that was taken out is missed, and what it was about is named', async () => {
+  for (const [index, text] of lines.entries()) {
+    const { verified, said } = await judge(fileOf(lines.toSpliced(index, 1)));
+    expect([index, verified]).toEqual([index, false]);
+    expect(said).toMatch(missing(parsed(text)));
+  }
+});
+
+test('a dropped event is named also where no other line is about it', async () => {
+  const bare = lines.filter((text) => ['event', 'manifest'].includes(parsed(text).kind));
+  const at = bare.findIndex((text) => parsed(text)['type'] === 'OpinionsClosed');
+  const version = Number(parsed(bare[at]!)['version']);
+  const { faults } = await judge(fileOf(bare.toSpliced(at, 1)));
+  expect(faults).toContain(
+    `NOT  event ${version + 1} CallStarted claims.1: hash chain and order of the stream: event ${version} is missing before it`,
+  );
+});
+
+test('two lines that changed places fail, and the first of them is named', async () => {
+  for (let index = 0; index + 1 < lines.length; index += 1) {
+    const [one, other] = [lines[index]!, lines[index + 1]!];
+    const { verified, said } = await judge(fileOf(lines.toSpliced(index, 2, other, one)));
+    expect([index, verified]).toEqual([index, false]);
+    expect(said).toMatch(new RegExp(String.raw`^line ${index + 1}:`));
+  }
+});
+
+test('a line that appears twice fails, and is named', async () => {
+  for (const index of [0, 1, 2, 5, lines.length - 1]) {
+    const { verified, said } = await judge(fileOf(lines.toSpliced(index, 0, lines[index]!)));
+    expect([verified, said]).toEqual([
+      false,
+      expect.stringMatching(
+        new RegExp(String.raw`^line ${index + 2}: .* is already in line ${index + 1}`),
+      ),
+    ]);
+  }
+});
+
+const priceOf = (all: readonly PackLine[]) => {
+  const created = all.find((line) => line['type'] === 'OptimizationCreated');
+  const { schedule } = created!['data'] as {
+    schedule: { prices: Record<string, { outputPerMTok: number }[]> };
+  };
+  return Object.values(schedule.prices);
+};
+
+test('a changed price fails in its event', async () => {
+  const changed = lines.map((text) => {
+    const row = /"outputPerMTok":(\d)/.exec(text);
+    return parsed(text)['type'] === 'OptimizationCreated' && row
+      ? text.replace(row[0], `"outputPerMTok":${Number(row[1]) === 9 ? 8 : Number(row[1]) + 1}`)
+      : text;
+  });
+  const { faults } = await judge(fileOf(changed));
+  expect(faults[0]).toMatch(/^NOT {2}event 1 OptimizationCreated: hash chain/);
+});
+
+type Data = Record<string, unknown>;
+
+/** What someone who knows the format might change, and the checks that show it without any root. */
+const forgeries: Record<
+  string,
+  { change: (lines: PackLine[]) => PackLine[] | void; shown: RegExp }
+> = {
+  'every price is doubled': {
+    change: (all) => {
+      for (const rows of priceOf(all)) for (const row of rows) row.outputPerMTok *= 2;
+    },
+    shown: /event \d+ CallSucceeded \w+\.\w+: cost of \w+\.\w+ 1: recorded \d+, recomputed \d+/,
+  },
+  'a call was cheaper': {
+    change: (all) => void (dataOf(all, 'CallSucceeded')['costMicros'] = 1),
+    shown: /event \d+ CallSucceeded opinion\.\w+: cost of opinion/,
+  },
+  'a vote on the options is another one': {
+    change: (all) => {
+      const { ballot } = reviewOf(all);
+      ballot['decision'] = { optionId: 'o9', seat: null };
+    },
+    shown: /event \d+ CallSucceeded review\.\w+: what was found in the reply/,
+  },
+  'a reviewer ranked the other way round': {
+    change: (all) => {
+      const { ballot } = reviewOf(all);
+      ballot['ranking'] = (ballot['ranking'] as unknown[]).toReversed();
+    },
+    shown: /event \d+ ScoresComputed: (order|agreement|all other scores)/,
+  },
+  'the order of the answers is another one': {
+    change: (all) => {
+      const scored = dataOf(all, 'ScoresComputed');
+      scored['order'] = (scored['order'] as string[]).toReversed();
+    },
+    shown: /event \d+ ScoresComputed: order: recorded/,
+  },
+  'the agreement is higher': {
+    change: (all) => {
+      const scored = dataOf(all, 'ScoresComputed');
+      scored['agreement'] = { ...(scored['agreement'] as object), score: 100 };
+    },
+    shown: /event \d+ ScoresComputed: agreement/,
+  },
+  'the vote decided otherwise': {
+    change: (all) => {
+      const scored = dataOf(all, 'ScoresComputed');
+      scored['verdict'] = { ...(scored['verdict'] as object), optionId: 'o9' };
+    },
+    shown: /event \d+ ScoresComputed: what the vote decided/,
+  },
+  'the heading promises more than the vote': {
+    change: (all) => void (dataOf(all, 'RunConcluded')['heading'] = 'undecidable'),
+    shown: /event \d+ RunConcluded: conclusion and heading/,
+  },
+  'another seed': {
+    change: (all) => void (dataOf(all, 'OptimizationCreated')['seed'] = '0'.repeat(32)),
+    shown: /event \d+ OpinionsClosed: answers, their shuffled order, and the labels/,
+  },
+  'another model was called': {
+    change: (all) => void (dataOf(all, 'CallStarted')['model'] = 'another'),
+    shown: /event \d+ CallStarted opinion\.\w+: model that was called/,
+  },
+  'a claim has other authors': {
+    change: (all) => {
+      const [claim] = dataOf(all, 'ClaimsFixed')['claims'] as { authors: string[] }[];
+      claim!.authors = [];
+    },
+    shown: /event \d+ ClaimsFixed: claims and options/,
+  },
+  'half of the price came back': {
+    change: (all) => void (dataOf(all, 'OptimizationCompleted')['refunded'] = 2),
+    shown: /event \d+ OptimizationCompleted: credits captured and returned/,
+  },
+  'a draft passed that had not': {
+    change: (all) => {
+      const checked = dataOf(all, 'DraftChecked');
+      checked['checks'] = { ...(checked['checks'] as object), unknownNumbers: 7 };
+    },
+    shown: /event \d+ DraftChecked: checks of draft 1/,
+  },
+  'the question was another one': {
+    change: (all) =>
+      void (textOf(all, 'challenge')['text'] = 'Should I lease the van, or sell it?'),
+    shown: /text "challenge": it has another length|prompt: the texts give another prompt/,
+  },
+  'the question has one other letter': {
+    change: (all) => void (textOf(all, 'challenge')['text'] = 'Should I lease the ban, or buy it?'),
+    shown: /event \d+ CallStarted opinion\.\w+: prompt: the texts give another prompt/,
+  },
+  'a prompt was another one': {
+    change: (all) => {
+      const prompt = all.find(({ kind }) => kind === 'prompt');
+      prompt!['system'] = String(prompt!['system']).replace('a', 'b');
+    },
+    shown: /event \d+ CallStarted opinion\.\w+: code of the prompt/,
+  },
+  'a prompt and its code were another one': {
+    change: (all) => void (dataOf(all, 'CallStarted')['promptMac'] = 'ab'.repeat(32)),
+    shown: /event \d+ CallStarted opinion\.\w+: code of the prompt/,
+  },
+  'an answer was another one': {
+    change: (all) => {
+      const shown = textOf(all, 'shown');
+      shown['text'] = String(shown['text']).replace('e', 'i');
+    },
+    shown: /event \d+ CallSucceeded opinion\.\w+: texts of the reply/,
+  },
+  'the key is another one': {
+    change: (all) => void (all.find(({ kind }) => kind === 'key')!['subkey'] = '0'.repeat(64)),
+    shown: /code of the prompt/,
+  },
+  'the texts were called sealed': {
+    change: (all) => void (all[0]!['texts'] = 'sealed'),
+    shown: /manifest: texts/,
+  },
+  'the first line states another score': {
+    change: (all) => {
+      all[0]!['figures'] = { ...(all[0]!['figures'] as object), agreement: 100 };
+    },
+    shown: /manifest: figures/,
+  },
+  'the account was charged less': {
+    change: (all) => {
+      const entry = all.find((line) => line['type'] === 'CreditsCaptured');
+      entry!['credits'] = 1;
+    },
+    shown: /event \d+ OptimizationCompleted: credits captured: recorded \d+, recomputed 1/,
+  },
+  'an event of another kind': {
+    change: (all) => {
+      const event = all.find((line) => line['type'] === 'ProcessingStarted');
+      event!['type'] = 'ProcessingPaused';
+    },
+    shown: /event 2 ProcessingPaused: types of the events: this software does not know this type/,
+  },
+  'the run never ended': {
+    change: (all) => all.filter((line) => line['type'] !== 'OptimizationCompleted'),
+    shown: /end of the run: it was not closed/,
+  },
+};
+
+function dataOf(all: readonly PackLine[], type: string): Data {
+  return all.find((line) => line['type'] === type)!['data'] as Data;
+}
+
+function textOf(all: readonly PackLine[], field: string): PackLine {
+  return all.find((line) => line.kind === 'text' && line['field'] === field)!;
+}
+
+function reviewOf(all: readonly PackLine[]): { ballot: Record<string, unknown> } {
+  const event = all.find(
+    (line) =>
+      isEvent(line) &&
+      String(line.data['slot']).startsWith('review.') &&
+      line.type === 'CallSucceeded',
+  );
+  return (event!['data'] as { outcome: { ballot: Record<string, unknown> } }).outcome;
+}
+
+describe('who computes every hash and digest again is still found out', () => {
+  test.each(Object.entries(forgeries))('%s', async (_name, { change, shown }) => {
+    const { faults } = await judge(forged(pack, change));
+    // Not the anchor: these are shown without one.
+    expect(faults.filter((fault) => !fault.includes('anchor')).join('\n')).toMatch(shown);
+  });
+
+  test('a pack that was only written again is still accepted', async () => {
+    expect(await judge(forged(pack, () => undefined))).toMatchObject({ verified: true });
+  });
+
+  test('a history that is whole in itself is shown by the anchor alone, and by its root', async () => {
+    const root = String(parsed(lines.at(-1)!)['root']);
+    const history = (all: PackLine[]) => {
+      const event = all.find((line) => line['type'] === 'OptimizationCompleted');
+      (event!['metadata'] as Data)['occurredAt'] = '2030-01-01T00:00:00.000Z';
+    };
+    expect((await judge(forged(pack, history))).faults).toEqual([
+      expect.stringMatching(
+        /^NOT {2}event \d+ OptimizationCompleted: anchor 1 .*: its hash is not the anchored/,
+      ),
+    ]);
+    const withoutAnchor = forged(pack, (all) => {
+      history(all);
+      all[0]!['anchors'] = [];
+      return all.filter(({ kind }) => kind !== 'anchor');
+    });
+    // Nothing in the file can show this, so the method says to ask for a root.
+    expect(await judge(withoutAnchor)).toMatchObject({ verified: true });
+    expect((await judge(withoutAnchor, root)).faults).toEqual([
+      `NOT  the given root ${root}: this run has no anchor`,
+    ]);
+    const anchored = forged(pack, (all) => {
+      history(all);
+      const anchor = all.find(({ kind }) => kind === 'anchor');
+      anchor!['root'] = root.replace(/^./, (digit) => (digit === 'a' ? 'b' : 'a'));
+    });
+    expect((await judge(anchored, root)).verified).toBe(false);
+  });
+});
+
+test('prompts of another version keep their codes, and the texts are then not compared', async () => {
+  const later = forged(pack, (all) => void (all[0]!['promptVersion'] = promptVersion + 1));
+  const { verified, said } = await judge(later);
+  expect(verified).toBe(true);
+  expect(said).toMatch(/^ok {3}codes of \d+ prompts$/m);
+  expect(said).toContain('the texts were not compared with the prompts');
+});
