@@ -81,13 +81,11 @@ export function forged(pack: string, change: (lines: PackLine[]) => PackLine[] |
 
 function sign(line: PackLine): void {
   const { sha256: _, ...rest } = line;
-  line['sha256'] = createHash('sha256')
-    .update(written(rest as PackLine))
-    .digest('hex');
+  line['sha256'] = createHash('sha256').update(written(rest)).digest('hex');
 }
 
 /** Nested keys in the order of the database: by length, then by bytes. */
-function written(line: PackLine): string {
+function written(line: Record<string, unknown>): string {
   return JSON.stringify(
     Object.fromEntries(Object.entries(line).map(([key, value]) => [key, inOrder(value)])),
   );

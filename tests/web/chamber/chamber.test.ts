@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -496,6 +497,29 @@ describe('the result', () => {
       page.getByRole('button', { name: 'JSON' }).click(),
     ]);
     expect(file.suggestedFilename()).toBe(`${runId}.json`);
+  });
+
+  it('the evidence is downloaded as a file; a failure says so beside the button', async () => {
+    const pack = '{"kind":"manifest"}\n';
+    let isFailing = true;
+    const { api } = runServer(whole, whole.facts.length);
+    site.answer((call) => {
+      if (call.path !== `/api/optimizations/${runId}/evidence`) return api(call);
+      if (isFailing) return problem(409, 'running', "The run hasn't ended.");
+      const headers = { 'content-type': 'application/x-ndjson; charset=utf-8' };
+      return { status: 200, body: new Blob([pack]).stream(), headers };
+    });
+    const page = await open(`/optimizations/${runId}`);
+    const part = page.getByRole('region', { name: 'Evidence' });
+    await part.getByText('Anyone who has it can read your question').waitFor();
+    const button = part.getByRole('button', { name: 'Download evidence' });
+    await button.press('Enter');
+    await part.getByText("We couldn't create the file. The run hasn't ended.").waitFor();
+    isFailing = false;
+    const [file] = await Promise.all([page.waitForEvent('download'), button.press('Enter')]);
+    expect(file.suggestedFilename()).toBe(`sevenfold-${runId}.evidence.ndjson`);
+    expect(await readFile(await file.path(), 'utf8')).toBe(pack);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('the page of a running run shows its progress and becomes the result', async () => {

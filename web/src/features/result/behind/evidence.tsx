@@ -9,18 +9,20 @@ import { saveFile } from '#web/ui/save-file.ts';
 /** The run as a file that anyone can recompute. */
 export function Evidence({ run }: { run: Pick<Optimization, 'id'> }): ReactNode {
   return (
-    <Part title="Evidence">
-      <p className="max-w-prose text-ink-2">
-        One file with every event, vote, price and prompt of this run. Anyone who has it can read
-        your question and every answer, and recompute every number.{' '}
-        <Link to="/method" className="link">
-          How a run is checked
-        </Link>
-      </p>
-      <div className="flex flex-wrap gap-2 print:hidden">
-        <FileButton save={async () => saveEvidence(run.id)}>Download evidence</FileButton>
-      </div>
-    </Part>
+    <div className="print:hidden">
+      <Part title="Evidence">
+        <p className="max-w-prose text-ink-2">
+          One file with every event, vote, price and prompt of this run. Anyone who has it can read
+          your question and every answer, and recompute every number.{' '}
+          <Link to="/method" className="link">
+            How a run is checked
+          </Link>
+        </p>
+        <div className="flex flex-wrap gap-2">
+          <FileButton save={async () => saveEvidence(run.id)}>Download evidence</FileButton>
+        </div>
+      </Part>
+    </div>
   );
 }
 
