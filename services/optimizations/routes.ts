@@ -10,7 +10,7 @@ import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { exportPack } from './audit/export-pack.ts';
+import { exportPack } from './audit/pack/export.ts';
 import type { GatherDependencies } from './audit/gather.ts';
 import { createQuestionCheck, describeChecker, skippedCheck } from './check/check.ts';
 import type { CheckDependencies } from './check/check.ts';

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { exportPack } from '#services/optimizations/audit/export-pack.ts';
+import { exportPack } from '#services/optimizations/audit/pack/export.ts';
 import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
 import type { Database } from '#services/cli/database.ts';

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
 
 /**
  * Everything that a run is checked from, whether it was read from the database (`gather.ts`) or from a
- * pack (`read-pack.ts`). The checks are pure and the same for both.
+ * pack (`pack/read.ts`). The checks are pure and the same for both.
  */
 export type Evidence = {
   /** The run itself last; before it the results that a refinement starts from, their root first. */

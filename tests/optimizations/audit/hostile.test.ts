@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { packLimits, readPack } from '#services/optimizations/audit/read-pack.ts';
-import { packLines } from '#services/optimizations/audit/write-pack.ts';
+import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts';
+import { packLines } from '#services/optimizations/audit/pack/write.ts';
 import type { StoredEvent } from '#services/optimizations/audit/evidence.ts';
 import { firstHash } from '#db/chain.ts';
 import { fileOf, forged, judge, parsed } from './pack-file.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { lineOf } from '#services/optimizations/audit/check.ts';
-import { auditPack } from '#services/optimizations/audit/pack-checks.ts';
-import { readPack } from '#services/optimizations/audit/read-pack.ts';
+import { auditPack } from '#services/optimizations/audit/pack/pack-checks.ts';
+import { readPack } from '#services/optimizations/audit/pack/read.ts';
 
 /** Packs in the hands of someone who wants to change them. */
 export type PackLine = Record<string, unknown> & { kind: string };

@@ -1,5 +1,5 @@
-import { isCallEnd, closingOf, storedPrices } from './money-checks.ts';
-import type { StoredEvent } from './evidence.ts';
+import { isCallEnd, closingOf, storedPrices } from '#services/optimizations/audit/money-checks.ts';
+import type { StoredEvent } from '#services/optimizations/audit/evidence.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 
 /** What a run came to, as its events say it: for the first line of a pack. */

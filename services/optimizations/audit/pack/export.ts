@@ -1,10 +1,10 @@
 import { softwareVersion } from '#services/platform/software.ts';
-import { auditedRun } from './evidence.ts';
-import type { Evidence } from './evidence.ts';
-import { gatherEvidence } from './gather.ts';
-import type { GatherDependencies } from './gather.ts';
-import { closingOf } from './money-checks.ts';
-import { packLines } from './write-pack.ts';
+import { auditedRun } from '#services/optimizations/audit/evidence.ts';
+import type { Evidence } from '#services/optimizations/audit/evidence.ts';
+import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
+import type { GatherDependencies } from '#services/optimizations/audit/gather.ts';
+import { closingOf } from '#services/optimizations/audit/money-checks.ts';
+import { packLines } from './write.ts';
 
 /** `unended`: a run in progress has no settlement to check. */
 export type ExportedPack =

@@ -1,9 +1,9 @@
 import { runIdOf } from '#services/optimizations/run/events.ts';
-import { auditedRun, sealedFields } from './evidence.ts';
-import type { AuditedRun, Evidence, StoredEvent } from './evidence.ts';
+import { auditedRun, sealedFields } from '#services/optimizations/audit/evidence.ts';
+import type { AuditedRun, Evidence, StoredEvent } from '#services/optimizations/audit/evidence.ts';
 import { figuresOf } from './figures.ts';
-import { eventLine, formatVersion, protectedLine } from './pack-lines.ts';
-import type { ManifestLine } from './pack-lines.ts';
+import { eventLine, formatVersion, protectedLine } from './lines.ts';
+import type { ManifestLine } from './lines.ts';
 
 /** When and with what a pack was made. */
 export type Making = Pick<ManifestLine, 'exportedAt' | 'software'>;

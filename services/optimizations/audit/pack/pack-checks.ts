@@ -1,11 +1,11 @@
-import { auditOf } from './audit.ts';
-import { all, attempt, compare, failed } from './check.ts';
-import type { Check, Findings } from './check.ts';
-import { eventAt } from './evidence.ts';
-import type { Evidence } from './evidence.ts';
-import { closingOf } from './money-checks.ts';
-import type { ReadPack } from './read-pack.ts';
-import { manifestOf, promptsLeftOut, textsLeftOut } from './write-pack.ts';
+import { auditOf } from '#services/optimizations/audit/audit.ts';
+import { all, attempt, compare, failed } from '#services/optimizations/audit/check.ts';
+import type { Check, Findings } from '#services/optimizations/audit/check.ts';
+import { eventAt } from '#services/optimizations/audit/evidence.ts';
+import type { Evidence } from '#services/optimizations/audit/evidence.ts';
+import { closingOf } from '#services/optimizations/audit/money-checks.ts';
+import type { ReadPack } from './read.ts';
+import { manifestOf, promptsLeftOut, textsLeftOut } from './write.ts';
 
 type WholePack = Extract<ReadPack, { ok: true }>;
 

@@ -1,8 +1,8 @@
 import { streamOf } from '#services/optimizations/run/events.ts';
-import type { AuditedRun, Evidence, StoredEvent } from './evidence.ts';
-import { LineError, parseLine } from './pack-lines.ts';
-import type { Line, ManifestLine } from './pack-lines.ts';
-import { linesOf } from './write-pack.ts';
+import type { AuditedRun, Evidence, StoredEvent } from '#services/optimizations/audit/evidence.ts';
+import { LineError, parseLine } from './lines.ts';
+import type { Line, ManifestLine } from './lines.ts';
+import { linesOf } from './write.ts';
 
 /** A pack as a file holds it, or the first line that is not one. */
 export type ReadPack =
