@@ -31,7 +31,7 @@ export const verify: CliCommand = {
     const pack = readPack(await readBounded(named));
     if (!pack.ok) {
       printResult(call, { verified: false, problem: pack.problem }, [
-        `NOT  ${pack.problem}`,
+        printable(`NOT  ${pack.problem}`),
         'This is not the file that was exported.',
       ]);
       return 1;
@@ -91,11 +91,16 @@ function report(
 ): number {
   const verified = checks.every(({ equal }) => equal);
   printResult(call, { run_id: runId, events, verified, checks, notes }, [
-    ...checks.map(lineOf),
-    ...notes.map((note) => `     ${note}`),
+    ...checks.map((check) => printable(lineOf(check))),
+    ...notes.map((note) => printable(`     ${note}`)),
     verified ? `Verified: ${events} events of ${runId}.` : 'Differences were found.',
   ]);
   return verified ? 0 : 1;
+}
+
+/** A file of a stranger must not write lines of its own, or give the terminal commands. */
+function printable(line: string): string {
+  return line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
 /** What only the database can show: its rows beside the chain. */

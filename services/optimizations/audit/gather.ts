@@ -3,7 +3,7 @@ import type { AnchorProof } from '#db/anchor-root.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
-import { macUnder } from '#services/platform/seal.ts';
+import { IntegrityError, macUnder } from '#services/platform/seal.ts';
 import {
   occurredAt,
   openTexts,
@@ -19,7 +19,7 @@ import type {
   SentPrompt,
   StoredEvent,
 } from './evidence.ts';
-import { textsOf } from './evidence.ts';
+import { sealedFields, textsOf } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
 
 /** Reads the evidence of a run from the database. */
@@ -92,7 +92,10 @@ function storedEvent(event: RecordedEvent): StoredEvent {
   return { streamId, streamPosition, messageId, type, data, metadata };
 }
 
-/** Null when their key is erased in between. */
+/**
+ * Null when their key is erased in between. A damaged text is left out, so that a check of the rest
+ * finds it missing.
+ */
 async function openAll(
   { sealer }: GatherDependencies,
   runs: readonly AuditedRun[],
@@ -100,11 +103,25 @@ async function openAll(
   const opened: OpenedText[] = [];
   for (const { runId, events } of runs)
     for (const event of events)
-      for (const [field, text] of Object.entries(await openTexts(sealer, event))) {
+      for (const field of Object.keys(sealedFields(event))) {
+        const text = await openOne(sealer, event, field);
         if (text === null) return null;
-        opened.push({ runId, position: event.streamPosition, field, text });
+        if (text !== undefined) opened.push({ runId, position: event.streamPosition, field, text });
       }
   return opened;
+}
+
+async function openOne(
+  sealer: Pick<Sealer, 'open'>,
+  event: StoredEvent,
+  field: string,
+): Promise<string | null | undefined> {
+  try {
+    return (await openTexts(sealer, event, [field]))[field];
+  } catch (error) {
+    if (error instanceof IntegrityError) return undefined;
+    throw error;
+  }
 }
 
 /** Prompts are not stored: they are made again, and are those that were sent if they have their code. */

@@ -26,7 +26,7 @@ export async function promptChecks(evidence: Evidence): Promise<Findings> {
   const opened = textsOf(evidence);
   const codes = codeChecks(runs, evidence.prompts, macKey);
   const isSameVersion = evidence.promptVersion === promptVersion;
-  const rebuilt = isSameVersion ? await rebuildCalls({ runs, texts: opened }) : null;
+  const known = isSameVersion ? await knownCalls(evidence, opened) : null;
   return {
     checks: [
       ...codes.checks,
@@ -34,15 +34,15 @@ export async function promptChecks(evidence: Evidence): Promise<Findings> {
         'length of each text',
         evidence.opened.flatMap((text) => lengthCheck(runs, text)),
       ),
-      ...(rebuilt === null ? [] : wordChecks(evidence, opened, rebuilt)),
+      ...(known === null ? [] : wordChecks(evidence, opened, known)),
     ],
     notes: [
       ...codes.notes,
-      ...(rebuilt === null
+      ...(known === null
         ? [
             `the texts were not compared with the prompts: these are prompts of version ${evidence.promptVersion}, and this software writes version ${promptVersion}`,
           ]
-        : unprovedNote(evidence, rebuilt)),
+        : unprovedNote(evidence, known)),
     ],
   };
 }
@@ -103,18 +103,12 @@ function lengthCheck(
   return [failed(`text "${field}"`, 'it has another length than the sealed text', event)];
 }
 
-/** The prompts and findings that follow from the texts. */
-function wordChecks(
-  { runs, prompts }: Evidence,
-  texts: Texts,
-  rebuilt: readonly RebuiltCall[],
-): Check[] {
+/** The prompts and findings that follow from the texts, where the words of the prompt are known. */
+function wordChecks({ runs }: Evidence, texts: Texts, known: readonly KnownCall[]): Check[] {
   return [
     ...all(
       'prompts as the texts give them',
-      rebuilt.flatMap(({ runId, event, made }) => {
-        const sent = promptAt(prompts, runId, event);
-        if (sent === undefined) return [];
+      known.flatMap(({ event, made, sent }) => {
         if ('problem' in made)
           return [failed('prompt', `the texts give none (${made.problem})`, event)];
         return made.text === sentText(sent)
@@ -124,18 +118,25 @@ function wordChecks(
     ),
     ...all(
       'findings as the replies give them',
-      rebuilt.flatMap((call) => replyChecks(call, runs, texts)),
+      known.flatMap((call) => replyChecks(call, runs, texts)),
     ),
   ];
 }
 
+type KnownCall = RebuiltCall & { sent: SentPrompt };
+
+/** A call of an earlier version had other words, and its reply was read otherwise. */
+async function knownCalls({ runs, prompts }: Evidence, texts: Texts): Promise<KnownCall[]> {
+  const rebuilt = await rebuildCalls({ runs, texts });
+  return rebuilt.flatMap((call) => {
+    const sent = promptAt(prompts, call.runId, call.event);
+    return sent === undefined ? [] : [{ ...call, sent }];
+  });
+}
+
 /** Texts that no prompt was made of have only their length and what was found in them. */
-function unprovedNote({ opened, prompts }: Evidence, rebuilt: readonly RebuiltCall[]): string[] {
-  const proved = new Set(
-    rebuilt.flatMap(({ runId, event, read }) =>
-      promptAt(prompts, runId, event) === undefined ? [] : [...read],
-    ),
-  );
+function unprovedNote({ opened }: Evidence, known: readonly KnownCall[]): string[] {
+  const proved = new Set(known.flatMap(({ read }) => [...read]));
   const rest = opened.length - proved.size;
   return [
     `${proved.size} of ${opened.length} texts are in a prompt whose code was checked${

@@ -301,6 +301,35 @@ test('an anchor in the file leads to the root that was logged, and shows no othe
   expect([none.code, none.out]).toEqual([1, expect.stringContaining('this run has no anchor')]);
 });
 
+test('a file of a stranger writes no lines of its own, and gives the terminal no commands', async () => {
+  const spoofed = forged(await exported(run.id), (lines) => {
+    const event = lines.find(
+      (line) => line['type'] === 'SoftPassed' || line['type'] === 'ProcessingStarted',
+    );
+    event!['type'] = '\u001b[2J\u009b2J\nVerified: 46 events\u202e';
+  });
+  const { code, out } = await verifyAlone(spoofed);
+  expect(code).toBe(1);
+  expect(out).toContain('Differences were found.\n');
+  expect(out).not.toMatch(/^Verified/m);
+  expect(out).not.toMatch(/[^\n\P{C}]/u);
+});
+
+test('a damaged text is left out, and the check names it', async () => {
+  const { id } = await council.ask(person, question);
+  await council.database.ownerPool.query(
+    `update emt_messages set message_data = jsonb_set(message_data, '{sealed,title}',
+       to_jsonb(overlay(message_data #>> '{sealed,title}' placing 'AAAA' from 60)))
+     where stream_id = $1 and stream_position = 1`,
+    [streamOf(id)],
+  );
+  const { faults } = await judge(Buffer.from(await packOf(id)));
+  expect(faults.join('\n')).toContain(
+    'event 1 OptimizationCreated: prompts and texts of every event: its text "title" is missing',
+  );
+  expect(faults.join('\n')).toContain('event 1 OptimizationCreated: hash chain');
+});
+
 test('a file with --json is one document, and a wrong argument ends with 2', async () => {
   const { code, out } = await verifyAlone(await packOf(run.id), '--json');
   expect(JSON.parse(out)).toMatchObject({
