@@ -129,6 +129,7 @@ export function optimizationRoutes(
       },
       'GET /optimizations/{id}/evidence': async ({ context, userId, path }) => {
         await ownRun(dependencies, userId, path.id);
+        await rateLimits.take('evidence', userId, { userId });
         const pack = await exportPack(dependencies, path.id, { open: true });
         if (pack.outcome !== 'written')
           throw new Problem(

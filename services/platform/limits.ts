@@ -103,6 +103,8 @@ export const rateLimits = {
   },
   /** Files that one user has read for a question; each takes a process. */
   files: { production: [30, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
+  /** Evidence that one user downloads: every prompt of the run is made again. */
+  evidence: { production: [60, 3_600], local: [600, 3_600], store: 'postgres', isAudited: false },
   runs: { production: [20, 3_600], local: [300, 3_600], store: 'postgres', isAudited: false },
   /** Everything of one address that is not under /api: pages, their files, the viewer of the description. */
   pages: { production: [1_200, 60], local: [12_000, 60], store: 'memory', isAudited: false },
