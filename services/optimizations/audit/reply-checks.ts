@@ -27,18 +27,23 @@ export function replyChecks(
   const next = events[at + 1];
   return [
     compare(name, event.data['outcome'], outcome, event),
-    compare('texts of the reply', opened, found, event),
+    compare('texts of the reply', derived(opened), derived(found), event),
     ...(ledger === undefined || next?.type !== 'ClaimsFixed'
       ? []
       : [
           compare(
             'words of the claims',
             openedOf(next, texts),
-            { ledger: JSON.stringify(ledger), title },
+            { ledger: JSON.stringify(ledger), title: title?.toWellFormed() },
             next,
           ),
         ]),
   ];
+}
+
+/** What was made of the reply. Sealing keeps half a surrogate pair as the sign for a broken character. */
+function derived({ shown, notes }: Record<string, string | undefined>) {
+  return { shown: shown?.toWellFormed(), notes: notes?.toWellFormed() };
 }
 
 function isReply({ type, data }: StoredEvent, started: StoredEvent): boolean {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { anchorNow } from '#db/anchors.ts';
+import { UsageError } from '#services/cli/command.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
@@ -244,6 +245,9 @@ test("an operator's export is sealed; with --open it has the texts, and the audi
   expect(linesOf(await exported(run.id, '--open')).slice(1)).toEqual(
     linesOf(await packOf(run.id)).slice(1),
   );
+  // Another kind of export may follow, so this one is named.
+  const unnamed = runHere(council, optimizationCommands, ['optimizations', 'export', run.id]);
+  await expect(unnamed).rejects.toThrow(new UsageError('Missing: --evidence'));
   expect(await openings()).toMatchObject([{ actor: expect.stringMatching(/^operator:/) }]);
 });
 
