@@ -134,13 +134,13 @@ async function knownCalls({ runs, prompts }: Evidence, texts: Texts): Promise<Kn
   });
 }
 
-/** Texts that no prompt was made of have only their length and what was found in them. */
+/** A prompt may hold only a part of a text, such as one reason of a ballot. */
 function unprovedNote({ opened }: Evidence, known: readonly KnownCall[]): string[] {
   const proved = new Set(known.flatMap(({ read }) => [...read]));
   const rest = opened.length - proved.size;
   return [
-    `${proved.size} of ${opened.length} texts are in a prompt whose code was checked${
-      rest === 0 ? '' : '; of the others only the length, and what code found in them'
+    `${proved.size} of ${opened.length} texts went, whole or in part, into prompts whose codes were checked${
+      rest === 0 ? '' : '; of the others only the length and what code found in them'
     }`,
   ];
 }
