@@ -5,8 +5,7 @@ create table asked_run (
   place text not null,
   fingerprint text not null,
   run_id text not null,
-  created_at timestamptz not null,
-  -- Null: it holds for ever, because the program chose an Idempotency-Key.
+  -- Null once a run has begun for an Idempotency-Key: it holds for good.
   expires_at timestamptz,
   primary key (api_key_id, place)
 );

@@ -21,6 +21,7 @@ import { startRefusal } from '#services/optimizations/commands.ts';
 import { optimizationRoutes } from '#services/optimizations/routes.ts';
 import type { OptimizationRouteDependencies } from '#services/optimizations/routes.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
+import { answerChatError } from '#services/openai/errors.ts';
 import { openAiRoutes } from '#services/openai/routes.ts';
 import type { OpenAiDependencies } from '#services/openai/routes.ts';
 import { paymentRoutes } from '#services/payments/routes.ts';
@@ -124,11 +125,15 @@ export function createApp(dependencies: AppDependencies) {
     clientAddress(dependencies.trustedProxyHops),
     refuseLongAddresses(),
   );
-  app.onError((error, context) => answerError(error, context));
+  app.onError((error, context) =>
+    context.req.path.startsWith('/v1/')
+      ? answerChatError(error, context)
+      : answerError(error, context),
+  );
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
-  const programs = createRouter().use(limit).route('/', openAiRoutes(all));
-  app.route('/v1', programs);
+  const openAi = createRouter().use(limit).route('/', openAiRoutes(all));
+  app.route('/v1', openAi);
   // Requests under /api were answered above.
   app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));

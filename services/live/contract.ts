@@ -11,7 +11,10 @@ import type { EndpointList } from '#services/platform/contract.ts';
  * because it carries the stream and the version that it stands for.
  */
 export const Snapshot = v.object({
-  balance: Balance,
+  balance: v.pipe(
+    v.optional(Balance),
+    v.description('Absent for an API key without the scope `credits:read`'),
+  ),
   runs: v.pipe(v.array(OptimizationSummary), v.description('The 20 newest runs')),
   /** The watched run. */
   run: v.optional(Optimization),
@@ -125,7 +128,7 @@ export const liveEndpoints = {
   'GET /stream': {
     summary: 'Follow changes as server-sent events',
     description:
-      'Sends a snapshot first, then every change of the balance and of runs. With `Last-Event-ID`, it sends only what came after that event.',
+      'Sends a snapshot first, then every change of the balance and of runs. With `Last-Event-ID`, it sends only what came after that event. To an API key without the scope `credits:read` it sends nothing of the balance.',
     access: 'person',
     scope: 'read',
     query: StreamQuery,

@@ -9,25 +9,32 @@ import { liveLimits } from './limits.ts';
  */
 export type OpenStreams = {
   /** Returns how to free the place. @throws Problem 429 `too-many-streams` with Retry-After */
-  open(who: { userId: string; address: string }): () => void;
+  open(who: {
+    userId: string;
+    /** Null for a user in person. A user's keys share half as many places, beside the user's own. */
+    apiKey: { id: string } | null;
+    address: string;
+  }): () => void;
 };
 
 export type OpenStreamLimits = { perPerson: number; perAddress: number };
 
 export function createOpenStreams({ perPerson, perAddress }: OpenStreamLimits): OpenStreams {
   const persons = createCounts(perPerson);
+  const keys = createCounts(Math.ceil(perPerson / 2));
   const addresses = createCounts(perAddress);
   return {
-    open({ userId, address }) {
+    open({ userId, apiKey, address }) {
+      const own = apiKey === null ? persons : keys;
       const caller = callerOfAddress(address);
-      if (persons.isFull(userId) || addresses.isFull(caller)) throw tooManyStreams();
-      persons.add(userId, 1);
+      if (own.isFull(userId) || addresses.isFull(caller)) throw tooManyStreams();
+      own.add(userId, 1);
       addresses.add(caller, 1);
       let isOpen = true;
       return () => {
         if (!isOpen) return;
         isOpen = false;
-        persons.add(userId, -1);
+        own.add(userId, -1);
         addresses.add(caller, -1);
       };
     },

@@ -46,12 +46,13 @@ export function streamRoutes(dependencies: StreamDependencies & ServeDependencie
   const stream = serve(
     liveEndpoints,
     {
-      'GET /stream': async ({ context, userId, sessionId, expiresAt, query }) => {
+      'GET /stream': async ({ context, userId, sessionId, apiKey, expiresAt, query }) => {
         await rateLimits.take('streams', userId);
         const watching = query.optimization ?? null;
         if (watching !== null && (await dependencies.ownerOf(watching)) !== userId)
           throw notFound('Failed to get optimization');
-        const who = { userId, watching };
+        const showsCredits = apiKey === null || apiKey.scopes.includes('credits:read');
+        const who = { userId, watching, showsCredits };
         const lastEventId = context.req.header('last-event-id');
         const endsAt = expiresAt.getTime() - Math.random() * liveLimits.tokenSpreadMs;
         const headers = {
@@ -61,7 +62,7 @@ export function streamRoutes(dependencies: StreamDependencies & ServeDependencie
         };
         // A response to HEAD has no body, so no stream is opened for it.
         if (context.req.method === 'HEAD') return context.body(null, 200, headers);
-        const leave = openStreams.open({ userId, address: context.get('address') });
+        const leave = openStreams.open({ userId, apiKey, address: context.get('address') });
         const body = streamBody(
           () => {
             const subscription = hub.subscribe(who);
@@ -91,20 +92,24 @@ export function streamRoutes(dependencies: StreamDependencies & ServeDependencie
 
 async function* messagesOf(
   { pool, hub, snapshot }: StreamDependencies,
-  who: { userId: string; watching: string | null },
+  who: { userId: string; watching: string | null; showsCredits: boolean },
   subscription: Subscription,
   lastEventId: string | undefined,
 ): AsyncGenerator<Uint8Array> {
   const begin = async () => {
     const { cursor, snapshot: content } = await snapshot(who.userId, who.watching);
     subscription.startAfter(cursor);
-    return encode('snapshot', content, hub.ids.idOf(who.userId, cursor));
+    const { balance, ...runs } = content;
+    const shown = who.showsCredits ? { balance, ...runs } : runs;
+    return encode('snapshot', shown, hub.ids.idOf(who.userId, cursor));
   };
+  const isShown = ({ fact }: Message) => who.showsCredits || fact?.entity.kind !== 'account';
   const from = lastEventId === undefined ? null : hub.ids.cursorOf(who.userId, lastEventId);
   const to = await endOfLog(pool);
   if (from && (await isResumable(pool, from, to))) {
     subscription.startAfter(to);
-    for await (const { bytes } of hub.factsBetween(who, from, to)) yield bytes;
+    for await (const message of hub.factsBetween(who, from, to))
+      if (isShown(message)) yield message.bytes;
   } else yield await begin();
   for (;;) {
     const messages = await subscription.take();
@@ -113,7 +118,7 @@ async function* messagesOf(
       continue;
     }
     if (messages.length === 0) return;
-    yield* chunksOf(messages);
+    yield* chunksOf(messages.filter(isShown));
   }
 }
 

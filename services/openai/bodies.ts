@@ -89,7 +89,7 @@ function heldOpen(
     write(
       words.failed(
         keyEnded.signal.aborted
-          ? new Problem('authentication-required', 'This API key was revoked. The run continues.')
+          ? new Problem('authentication-required', 'This API key has ended.')
           : new Problem('not-found', 'The run was deleted.'),
       ),
     );

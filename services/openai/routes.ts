@@ -16,7 +16,6 @@ import { Problem } from '#services/platform/problem.ts';
 import { problemOfRun } from './answer.ts';
 import { openaiEndpoints } from './contract.ts';
 import type { ChatRequest } from './contract.ts';
-import { answerChatError } from './errors.ts';
 import { questionOf } from './request.ts';
 import { replyBody, streamBody } from './bodies.ts';
 
@@ -61,7 +60,6 @@ export function openAiRoutes(dependencies: OpenAiDependencies & ServeDependencie
     ),
   );
   router.all('*', refuseUnknownRoute(Object.keys(openaiEndpoints), '/v1'));
-  router.onError((error, context) => answerChatError(error, context));
   return router;
 }
 
@@ -81,7 +79,7 @@ async function complete(
   const { openStreams, rateLimits, sessions, publicUrl, readDetail } = dependencies;
   const request = questionOf(body);
   await rateLimits.take('streams', userId);
-  const leave = openStreams.open({ userId, address: context.get('address') });
+  const leave = openStreams.open({ userId, apiKey, address: context.get('address') });
   try {
     const idempotencyKey = context.req.header('idempotency-key');
     const asking = { apiKeyId: apiKey.id, secret, body: request, idempotencyKey };

@@ -21,11 +21,11 @@ function csvCell(value: unknown): string {
   return quoted(startsFormula.test(text) ? `'${inside}` : inside);
 }
 
-const startsFormula = /^[\s\p{Cf}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
+const startsFormula = /^[\s"\p{Cf}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 
 /** A line of a list, such as `- Sell it`, is none: without a call or a reference it does nothing. */
 const formulaInside =
-  /(?<before>(?:[;\r\n]|(?<!^)\t)(?:(?![\t\r\n])[\s\p{Cf}])*)(?=[=@＝＠]|[+\-＋－](?! [^(|!;\t\r\n]*(?:[;\t\r\n]|$)))/gu;
+  /(?<before>(?:[;\r\n]|(?<!^)\t)(?:(?![\t\r\n])[\s"\p{Cf}])*)(?=[=@＝＠]|[+\-＋－](?! [^(|!;\t\r\n]*(?:[;\t\r\n]|$)))/gu;
 
 function quoted(text: string): string {
   return /[",;\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

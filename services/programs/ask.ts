@@ -1,15 +1,17 @@
 import type pg from 'pg';
-import { executeOn, processRun } from '#services/optimizations/commands.ts';
+import { executeOn, processRun, startRefusal } from '#services/optimizations/commands.ts';
 import type { Payer, StartDependencies } from '#services/optimizations/commands.ts';
 import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
-import { createCommand } from '#services/optimizations/create.ts';
+import { createCommand, knownStrategy } from '#services/optimizations/create.ts';
 import type { CreateDependencies } from '#services/optimizations/create.ts';
 import type { ReadState } from '#services/optimizations/reading/read-run.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
 import type { Sealer } from '#services/platform/seal.ts';
-import { forgetAskedRun, runOfRequest } from './asked-runs.ts';
+import { initialState } from '#services/optimizations/run/state.ts';
+import type { RunState } from '#services/optimizations/run/state.ts';
+import { findAskedRun, forgetAskedRun, keepForGood, runOfRequest } from './asked-runs.ts';
 import type { Asking } from './asked-runs.ts';
 
 /** Creates and starts the run of a program's question, or joins the one that an equal request started. */
@@ -22,24 +24,35 @@ export type AskDependencies = StartDependencies &
     registry: Pick<ModelRegistry, 'provider'>;
   };
 
-/** @throws Problem whatever creating and starting a run is refused with, and as `runOfRequest` */
+/**
+ * A refusal leaves neither a draft nor a row.
+ *
+ * @throws Problem whatever creating and starting a run is refused with, and as `runOfRequest`
+ */
 export async function askRun(
   dependencies: AskDependencies,
   payer: Payer,
   request: CreateOptimizationRequest,
   asking: Asking,
 ): Promise<string> {
-  const { pool, clock } = dependencies;
-  const asked = async () => runOfRequest(pool, asking, newId('opt', clock()), new Date(clock()));
-  let runId = await asked();
-  const state = await dependencies.readState(runId);
-  if ('hiddenAt' in state && state.hiddenAt !== null) {
-    await forgetAskedRun(pool, { apiKeyId: asking.apiKeyId, runId });
-    runId = await asked();
-  }
+  const { pool, clock, readState } = dependencies;
+  const now = () => new Date(clock());
+  const joined = await findAskedRun(pool, asking, now());
+  const state = joined === null ? initialState() : await readState(joined);
+  const isDeleted = 'hiddenAt' in state && state.hiddenAt !== null;
+  if (joined !== null && hasBegun(state) && !isDeleted) return joined;
+  const { credits } = knownStrategy(dependencies.catalogue, request.strategy);
+  const refusal = await startRefusal(dependencies, payer, credits);
+  if (refusal) throw refusal;
+  if (joined !== null && isDeleted)
+    await forgetAskedRun(pool, { apiKeyId: asking.apiKeyId, runId: joined });
+  const runId = await runOfRequest(pool, asking, newId('opt', clock()), now());
   await beginRun(dependencies, payer, runId, request);
+  await keepForGood(pool, asking);
   return runId;
 }
+
+const hasBegun = ({ stage }: RunState): boolean => stage !== 'none' && stage !== 'draft';
 
 /** Creates and starts a run of this id. A repeat continues where the first one ended. */
 export async function beginRun(
@@ -50,20 +63,16 @@ export async function beginRun(
 ): Promise<void> {
   const { bus, sealer, clock, rateLimits, readState } = dependencies;
   const { userId } = payer;
-  if ((await readState(runId)).stage === 'none') {
+  const { stage } = await readState(runId);
+  if (stage !== 'none' && stage !== 'draft') return;
+  await rateLimits.take('runs', userId, { userId });
+  if (stage === 'none') {
     await rateLimits.take('drafts', userId, { userId });
     const draft = { runId, userId, now: clock() };
     const command = await createCommand(dependencies, sealer, draft, request);
     const commandId = uuidV5(runId, 'create');
-    await executeOn(
-      bus,
-      runId,
-      { command, commandId, fingerprint: commandId, actor: userId },
-      'http',
-    );
+    const asked = { command, commandId, fingerprint: commandId, actor: userId };
+    await executeOn(bus, runId, asked, 'http');
   }
-  const state = await readState(runId);
-  if (state.stage !== 'draft') return;
-  await rateLimits.take('runs', userId, { userId });
-  await processRun(dependencies, payer, runId, state);
+  await processRun(dependencies, payer, runId, await readState(runId));
 }

@@ -3,6 +3,7 @@ import type { ApiKeyRow } from '#services/identity/contract/api-keys.ts';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
+import { createOpenStreams } from '#services/live/open-streams.ts';
 import { listenTo, nowListeningTo } from '#tests/live/client.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
@@ -215,7 +216,46 @@ describe('the end of a key', () => {
     await app.data('/optimizations', { token: key });
     await change('Another-Pass-7!', 'A-Third-Pass-8!', { revoke_api_keys: true });
     expect((await app.call('/optimizations', { token: key })).status).toBe(401);
+    const { rows } = await app.database.ownerPool.query(
+      `select detail from audit_log where action = 'password.changed' and actor = $1
+       order by entry_id`,
+      [ann.userId],
+    );
+    expect(rows).toEqual([
+      { detail: { api_keys_revoked: 0 } },
+      { detail: { api_keys_revoked: 1 } },
+    ]);
   });
+});
+
+test('a key without the scope for credits reads nothing of the balance in the stream', async () => {
+  const ann = await customer();
+  const { key } = await createKey(ann, { scopes: ['read'] });
+  const { key: full } = await createKey(ann);
+  const listen = async (token: string, lastEventId?: string) =>
+    nowListeningTo(app, {
+      token,
+      lastEventId,
+      enough: ({ data }) => JSON.stringify(data).includes('OptimizationCreated'),
+    });
+  const [blind, seeing] = [await listen(key), await listen(full)];
+  await give(app, ann.userId, 3);
+  await app.data('/optimizations', { token: ann.token, body: question });
+  const [heard, all] = [await blind.hearing, await seeing.hearing];
+  expect(JSON.stringify(all)).toContain('available_credits');
+  expect(JSON.stringify(heard)).not.toContain('available_credits');
+  expect(heard.map(({ event }) => event)).toEqual(['snapshot', 'fact']);
+  const resumed = await (await listen(key, all[0]?.id)).hearing;
+  expect(JSON.stringify(resumed)).not.toContain('available_credits');
+});
+
+test('streams of keys leave a user’s own places free', async () => {
+  const limited = createOpenStreams({ perPerson: 4, perAddress: 100 });
+  const place = { userId: 'usr_1', address: '192.0.2.1' };
+  for (const id of ['key_1', 'key_2']) limited.open({ ...place, apiKey: { id } });
+  expect(() => limited.open({ ...place, apiKey: { id: 'key_3' } })).toThrow('too many');
+  for (let own = 0; own < 4; own += 1) limited.open({ ...place, apiKey: null });
+  expect(() => limited.open({ ...place, apiKey: null })).toThrow('too many');
 });
 
 test('a key sees what its user sees, and its cookies are ignored', async () => {

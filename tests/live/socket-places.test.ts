@@ -104,7 +104,7 @@ async function refusalOf(...args: Parameters<typeof client>): Promise<unknown> {
 
 function isFree({ places }: Served, who: { userId: string; address?: string }): boolean {
   try {
-    places.open({ address: '192.0.2.1', ...who })();
+    places.open({ apiKey: null, address: '192.0.2.1', ...who })();
     return true;
   } catch (error) {
     if (error instanceof Problem && error.code === 'too-many-streams') return false;
@@ -115,12 +115,14 @@ function isFree({ places }: Served, who: { userId: string; address?: string }): 
 test('streams and sockets of a user share a limit, and the refusal says that it is reached', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }) });
   const userId = newId('usr');
-  const leave = served.places.open({ userId, address: '192.0.2.9' });
+  const leave = served.places.open({ apiKey: null, userId, address: '192.0.2.9' });
   const first = await connected(served, userId);
   await connected(served, userId, { transports: ['polling'] });
   expect(await refusalOf(served, userId)).toEqual(tooMany);
   expect(await refusalOf(served, userId, { transports: ['polling'] })).toEqual(tooMany);
-  expect(() => served.places.open({ userId, address: '192.0.2.9' })).toThrow(tooMany.message);
+  expect(() => served.places.open({ apiKey: null, userId, address: '192.0.2.9' })).toThrow(
+    tooMany.message,
+  );
   // Open ones stay open, and other users are not affected.
   expect(
     await first.send('demo-progress', { optimizationId: 'x', stage: 'y', progress: 1 }),
@@ -134,7 +136,7 @@ test('streams and sockets of a user share a limit, and the refusal says that it 
 test('the limit of an address counts the connections of all users', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 9, perAddress: 3 }) });
   const from = (address: string) => ({ extraHeaders: { 'x-address': address } });
-  served.places.open({ userId: newId('usr'), address: '192.0.2.7' });
+  served.places.open({ apiKey: null, userId: newId('usr'), address: '192.0.2.7' });
   const first = await connected(served, newId('usr'), from('192.0.2.7'));
   await connected(served, newId('usr'), from('192.0.2.7'));
   expect(await refusalOf(served, newId('usr'), from('192.0.2.7'))).toEqual(tooMany);

@@ -316,7 +316,7 @@ test('a storm of short connections leaves nothing behind, and the client that st
       const taken: (() => void)[] = [];
       try {
         for (let place = 0; place < 399; place += 1)
-          taken.push(places.open({ userId: person.userId, address: '127.0.0.1' }));
+          taken.push(places.open({ apiKey: null, userId: person.userId, address: '127.0.0.1' }));
         return true;
       } catch {
         return false;

@@ -81,6 +81,15 @@ async function runsOf(council: TestCouncil, { token }: Person): Promise<string[]
   return data.map(({ id }) => id);
 }
 
+async function askedRows({ userId }: Person): Promise<number> {
+  const { rows } = await app.database.ownerPool.query<{ count: number }>(
+    `select count(*)::integer as count from asked_run
+     where api_key_id in (select id from api_key where user_id = $1)`,
+    [userId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
 async function chargesOf(council: TestCouncil, { userId }: Person): Promise<number> {
   const { rows } = await council.database.ownerPool.query<{ count: number }>(
     `select count(*)::integer as count from emt_messages
@@ -172,6 +181,8 @@ describe('a refusal reaches the client as the error that OpenAI’s client names
       code: 'insufficient-credits',
       type: 'insufficient_quota',
     });
+    expect(await runsOf(app, person)).toEqual([]);
+    expect(await askedRows(person)).toBe(0);
     await give(app, person.userId, 50);
     const answer = await client.chat.completions.create(asked);
     expect(answer.choices[0]?.message.content).not.toBeNull();
@@ -181,6 +192,37 @@ describe('a refusal reaches the client as the error that OpenAI’s client names
       status: 403,
       code: 'monthly-cap-reached',
     });
+    expect(await runsOf(app, capped.person)).toEqual([]);
+  });
+
+  test('an address that is too long', async () => {
+    const { client } = await program();
+    await expect(client.get(`/models?${'a'.repeat(5_000)}`)).rejects.toMatchObject({
+      status: 414,
+      code: 'address-too-long',
+    });
+  });
+
+  test('a body of very many values, at once and in a few words', async () => {
+    const { key } = await program();
+    const send = async (path: string, body: object) => {
+      const response = await fetch(`${addresses.get(app)}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect(response.status).toBe(400);
+      expect((await response.text()).length).toBeLessThan(4_000);
+    };
+    const many = Array.from({ length: 130_000 }, () => ({}));
+    const some = many.slice(0, 2_000);
+    for (const parts of [many, some]) {
+      await send('/v1/chat/completions', {
+        model: 'fast',
+        messages: [{ role: 'user', content: parts }],
+      });
+      await send('/api/optimizations', { challenge: 'x', strategy: 'fast', files: parts });
+    }
   });
 
   test.each([
@@ -258,9 +300,9 @@ describe('one question, one run', () => {
     expect(second.id).not.toBe(first.id);
     await expect(ask('a', 'Should I close a stall?')).rejects.toBeInstanceOf(ConflictError);
     expect(await runsOf(app, person)).toHaveLength(2);
-    // For good: a day later, too.
+    // An expired row would start another run.
     await app.database.ownerPool.query(
-      `update asked_run set created_at = created_at - interval '30 days'`,
+      `update asked_run set expires_at = expires_at - interval '30 days'`,
     );
     expect((await ask('a')).id).toBe(first.id);
   });

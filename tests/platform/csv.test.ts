@@ -10,6 +10,9 @@ test.each([
   ['b\t=1', `"b\t'=1"`],
   ['\n=1', `"'\n'=1"`],
   ["b;- cmd|' /C calc'!A0", `"b;'- cmd|' /C calc'!A0"`],
+  ['b;"=1', `"b;""'=1"`],
+  ['b\n"=1', `"b\n""'=1"`],
+  ['"=1', `"'""=1"`],
   ['b;\u200B=1', `"b;\u200B'=1"`],
   ['\u200B=1', "'\u200B=1"],
   ['\u2060\u00AD @SUM(A1)', "'\u2060\u00AD @SUM(A1)"],
@@ -26,7 +29,7 @@ test.each(['Two ways; - or three', 'Why:\n- the price\n- the time\n', 'a;b = c',
 
 test('a long run of blanks and separators takes no longer than other texts of its length', () => {
   const before = process.threadCpuUsage();
-  for (const unit of ['\n', ' ', ';', '\u200B', '\uFEFF', '- ', '-;'])
+  for (const unit of ['\n', '"', ' ', ';', '\u200B', '\uFEFF', '- ', '-;'])
     csvLine([`x;${unit.repeat(200_000)}x`]);
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(1_000);
 });

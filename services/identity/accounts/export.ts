@@ -351,6 +351,7 @@ export const otherTables: Readonly<
   Record<string, { exportedAs: readonly string[] } | { leftOut: string }>
 > = {
   recipe: { exportedAs: ['recipes'] },
+  asked_run: { leftOut: 'Which run a request of an API key started; the run is exported' },
   contact_message: { exportedAs: ['messages'] },
   onboarding: { exportedAs: ['onboarding'] },
   emt_messages: { exportedAs: ['credit_events', 'run_events', 'run_texts'] },

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { sqlState } from '#db/transaction.ts';
-import type { Audit } from '#services/platform/audit.ts';
+import type { Audit, AuditEntry } from '#services/platform/audit.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
 import type { LinkKind } from '#services/identity/contract.ts';
 import { addressChangedEmail } from './emails.ts';
@@ -166,9 +166,9 @@ async function removeEntrances(
     [account.id, now],
   );
   await endSessionsOf(client, account.id, reason, now);
-  await revokeApiKeysOf(client, account.id, now);
+  const revoked = await revokeApiKeysOf(client, account.id, now);
   await voidLinks(client, account.id, now);
-  await noteAccount(dependencies, use, 'password.removed');
+  await noteAccount(dependencies, use, 'password.removed', { api_keys_revoked: revoked });
 }
 
 /** @throws Problem 409 `email-in-use` when another account has taken the address in the meantime */
@@ -257,6 +257,8 @@ async function noteAccount(
   { audit }: FollowDependencies,
   { client, account }: Use,
   action: string,
+  detail: AuditEntry['detail'] = {},
 ): Promise<void> {
-  await audit({ actor: account.id, action, subject: account.id, userId: account.id }, client);
+  const { id } = account;
+  await audit({ actor: id, action, subject: id, userId: id, detail }, client);
 }

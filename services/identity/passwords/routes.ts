@@ -155,12 +155,13 @@ async function setPassword(
     [id, passwordHash, now],
   );
   await endSessionsOf(client, id, 'password-changed', now, except);
-  if (revokeApiKeys) await revokeApiKeysOf(client, id, now);
+  const revoked = revokeApiKeys ? await revokeApiKeysOf(client, id, now) : 0;
   await voidLinks(client, id, now);
   const content = passwordChangedEmail(dependencies);
   await dependencies.queueMail(
     { userId: id, to: email, kind: 'password-changed', content },
     client,
   );
-  await dependencies.audit({ actor: id, action, subject: id, userId: id }, client);
+  const detail = { api_keys_revoked: revoked };
+  await dependencies.audit({ actor: id, action, subject: id, userId: id, detail }, client);
 }

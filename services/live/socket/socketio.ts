@@ -156,7 +156,7 @@ async function welcome(
   await rateLimits.take('streams', caller.userId);
   // `close` may have fired already.
   if (conn.readyState !== 'open') throw notAuthenticated();
-  const leave = openStreams.open({ userId: caller.userId, address });
+  const leave = openStreams.open({ userId: caller.userId, apiKey: null, address });
   const unwatch = sessions.watch(caller.sessionId, () => sendOut(connection));
   const endsAt = caller.expiresAt.getTime() - Math.random() * liveLimits.tokenSpreadMs;
   const timer = setTimeout(() => sendAway(connection), Math.max(0, endsAt - clock()));

@@ -13,6 +13,10 @@ export const requestLimits = {
   bodyBytes: 100_000,
   /** Depth of arrays and objects. */
   jsonDepth: 20,
+  /** Values of a body, at all depths: each is checked, and each may be at fault. */
+  jsonValues: 5_000,
+  /** Faults that a refusal names. */
+  namedFaults: 20,
   /** Characters of an address with its query; a link in an email with both tokens has some 1,500. */
   addressLength: 4_000,
 } as const;
@@ -110,7 +114,7 @@ export function parseInput<Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> {
   const parsed = v.safeParse(schema, withEveryKey(schema, input));
   if (parsed.success) return parsed.output;
-  const errors = parsed.issues.map((issue) => ({
+  const errors = parsed.issues.slice(0, requestLimits.namedFaults).map((issue) => ({
     field: fieldOf(issue),
     message: sentenceOf(issue),
   }));
@@ -197,8 +201,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 function parseJson(text: string): unknown {
   if (depthOf(text) > requestLimits.jsonDepth)
     throw new Problem('validation', 'The request body is nested too deeply.');
+  let values = 0;
   try {
-    return JSON.parse(text, (_key, value: unknown) => storable(value));
+    return JSON.parse(text, (_key, value: unknown) => {
+      values += 1;
+      if (values > requestLimits.jsonValues)
+        throw new Problem('validation', 'The request body holds too many values.');
+      return storable(value);
+    });
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw new Problem('validation', "The request body isn't valid JSON.");

@@ -117,8 +117,10 @@ function receive(message: StreamMessage): void {
 
 function receiveSnapshot({ balance, runs: rows, run: copy }: Snapshot): void {
   // Whatever happened without a stream moved the ledger, too.
-  if (!isKnownBalance(balance)) refreshCredits();
-  setBalance(balance);
+  if (balance) {
+    if (!isKnownBalance(balance)) refreshCredits();
+    setBalance(balance);
+  }
   const known = cachedRows();
   for (const row of rows) {
     patchRow(row.id, row);
