@@ -46,22 +46,20 @@ export const runOutcome = defineProjection<OptimizationEventType>({
     result_id text not null,
     -- Of the first answer; corrections leave it.
     recorded_at text not null,
-    version bigint not null,
     primary key (run_id, asked)
   )`,
   apply: (table, events) => `merge into ${table} as t using (
       select substr(e.stream_id, 14) as run_id, (e.message_data ->> 'asked')::smallint as asked,
         (array_agg(e.message_data ->> 'happened' order by e.stream_position desc))[1] as happened,
         (array_agg(e.message_data ->> 'result' order by e.stream_position desc))[1] as result_id,
-        (array_agg(e.message_data ->> 'at' order by e.stream_position))[1] as recorded_at,
-        max(e.stream_position) as version
+        (array_agg(e.message_data ->> 'at' order by e.stream_position))[1] as recorded_at
       from ${events} e
       group by 1, 2
     ) as s on t.run_id = s.run_id and t.asked = s.asked
     when matched then update set
-      happened = s.happened, result_id = s.result_id, version = s.version
-    when not matched then insert (run_id, asked, happened, result_id, recorded_at, version)
-      values (s.run_id, s.asked, s.happened, s.result_id, s.recorded_at, s.version)`,
+      happened = s.happened, result_id = s.result_id
+    when not matched then insert (run_id, asked, happened, result_id, recorded_at)
+      values (s.run_id, s.asked, s.happened, s.result_id, s.recorded_at)`,
 });
 
 /** What a user is asked: about which result of which run, and since when that has stood. */

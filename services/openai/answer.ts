@@ -1,4 +1,5 @@
 import type { Optimization } from '#services/optimizations/contract/run.ts';
+import { tokensOf } from '#services/optimizations/reading/costs.ts';
 import { recommendationMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { ChatReply, ChatUsage } from './contract.ts';
@@ -83,19 +84,15 @@ export function lastChunks(run: Optimization, includeUsage: boolean): object[] {
 /** Of every call to a model, tries that failed included. */
 function usageOf({ council, credits }: Optimization): ChatUsage {
   const attempts = Object.values(council.calls).flatMap((call) => Object.values(call.attempts));
-  let prompt = 0;
-  let completion = 0;
-  let unknown = 0;
-  for (const { usage } of attempts) {
-    if (usage === null || usage.source === 'unknown') unknown += 1;
-    prompt += (usage?.inputUncached ?? 0) + (usage?.inputCached ?? 0) + (usage?.cacheWrite ?? 0);
-    completion += (usage?.outputVisible ?? 0) + (usage?.outputThinking ?? 0);
-  }
+  const { input, output } = tokensOf(attempts);
+  const [prompt, completion] = [input ?? 0, output ?? 0];
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    calls_without_usage: unknown,
+    calls_without_usage: attempts.filter(
+      ({ usage }) => usage === null || usage.source === 'unknown',
+    ).length,
     credits: credits.charged,
   };
 }

@@ -67,7 +67,7 @@ type Words = {
   failed: (problem: Problem) => string;
 };
 
-/** A response that cannot be read as fast as it is written is small: the server cuts a silent client. */
+/** Without backpressure: bodies are small, and the server cuts clients that stop reading. */
 function heldOpen(
   { follow, watchKey, leave, onFailure }: Followed,
   keepAlive: string,

@@ -122,10 +122,7 @@ export type ReadyReply = v.InferOutput<typeof ReadyReply>;
  */
 export type Access = 'everyone' | 'visitor' | 'cookie' | 'person' | 'key' | 'service';
 
-/**
- * What an API key may do. A call without a scope takes no key: keys, profile, password, sessions,
- * purchases, refunds, plans, share links, export and deletion are for the user in person.
- */
+/** What an API key may do. A call without a scope takes no key (`docs/decisions/0050-api-keys.md`). */
 export const keyScopes = ['run', 'read', 'credits:read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 

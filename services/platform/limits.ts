@@ -74,7 +74,7 @@ export const rateLimits = {
     store: 'postgres',
     isAudited: false,
   },
-  /** API keys that one user creates; at most 20 are live, and a row stays for each. */
+  /** API keys that one user creates; a row stays for each. */
   'api-keys': {
     production: [20, 3_600],
     local: [200, 3_600],

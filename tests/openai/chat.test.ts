@@ -373,7 +373,7 @@ describe('the end of a wait', () => {
     expect((await slow.ended(person, runId)).status).toBe('completed');
   });
 
-  test.concurrent('a run that was canceled is a refusal, and an error for who joins it', async () => {
+  test.concurrent('a run that was canceled is a refusal, and an error for a request that joins it', async () => {
     const { client, person } = await program(slow);
     const whole = client.chat.completions.create(asked);
     await expect.poll(async () => runsOf(slow, person)).toHaveLength(1);

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { inTransaction } from '#db/transaction.ts';
 import {
   createApiKey,
+  apiKeyRow,
   listApiKeys,
   ownerOfApiKey,
   revokeApiKey,
@@ -41,16 +42,7 @@ const list: CliCommand = {
       userId,
       detail,
     });
-    const rows = keys.map((key) => ({
-      id: key.id,
-      name: key.name,
-      prefix: key.prefix,
-      scopes: key.scopes,
-      monthly_cap: key.monthlyCap,
-      used_this_month: used[key.id] ?? 0,
-      created_at: key.createdAt.toISOString(),
-      last_used_at: key.lastUsedAt?.toISOString() ?? null,
-    }));
+    const rows = keys.map((key) => apiKeyRow(key, used[key.id] ?? 0));
     printResult(
       call,
       rows,

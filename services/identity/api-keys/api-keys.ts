@@ -3,6 +3,7 @@ import type { Queryable } from '#db/connect.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
+import type { ApiKeyRow } from '#services/identity/contract/api-keys.ts';
 import { apiKeyLimits } from '#services/identity/contract/api-keys.ts';
 import { identityProblem } from '#services/identity/problems.ts';
 import { hashOf } from '#services/identity/token-hash.ts';
@@ -47,8 +48,8 @@ export async function createApiKey(
   { name, scopes, monthlyCap }: NewApiKey,
   now: Date,
 ): Promise<{ id: string; key: string }> {
-  // The lock makes keys, and the erasure of their account, follow one another. The count is a statement
-  // of its own, so that it sees what the last one left.
+  // The lock serializes creation and erasure. The count is a separate statement, so it sees what the
+  // previous holder committed.
   const { rowCount: open } = await client.query(
     'select from users where id = $1 and erasing_at is null for update',
     [userId],
@@ -78,6 +79,20 @@ export async function listApiKeys(client: Queryable, userId: string): Promise<Ap
     [userId],
   );
   return rows;
+}
+
+/** A key as lists show it. `used` are the credits that its runs of this month hold or have used. */
+export function apiKeyRow(key: ApiKey, used: number): ApiKeyRow {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    scopes: [...key.scopes],
+    monthly_cap: key.monthlyCap,
+    used_this_month: used,
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+  };
 }
 
 /** False when the user has no such live key. */

@@ -5,7 +5,7 @@ import type { ProofDependencies } from '#services/identity/sessions/proof.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
-import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
+import { apiKeyRow, createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
 
 export type ApiKeyDependencies = ProofDependencies & {
   /** Credits that the current month's runs of each key hold or have used. */
@@ -19,16 +19,7 @@ export function apiKeyHandlers(dependencies: ApiKeyDependencies) {
   return {
     'GET /api-keys': async ({ userId }) => {
       const [keys, used] = await Promise.all([listApiKeys(pool, userId), usedByApiKeys(userId)]);
-      return keys.map(({ id, name, prefix, scopes, monthlyCap, createdAt, lastUsedAt }) => ({
-        id,
-        name,
-        prefix,
-        scopes: [...scopes],
-        monthly_cap: monthlyCap,
-        used_this_month: used[id] ?? 0,
-        created_at: createdAt.toISOString(),
-        last_used_at: lastUsedAt?.toISOString() ?? null,
-      }));
+      return keys.map((key) => apiKeyRow(key, used[key.id] ?? 0));
     },
     'POST /api-keys': async ({ context, userId, body }) => {
       // A key outlives the session that made it.

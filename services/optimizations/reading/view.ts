@@ -157,7 +157,7 @@ export type RunView = {
   newer: NewerAnswer | null;
   /** Null until the run has completed; server only. */
   refinable: Refinable | null;
-  /** For readers of a share link, who did not ask: words say "you" to nobody. Absent for the owner. */
+  /** Set for readers of a share link; words then avoid "you". */
   shared?: true;
 };
 

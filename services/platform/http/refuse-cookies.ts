@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import type { HttpEnv } from './http.ts';
 import { Problem } from '#services/platform/problem.ts';
 
-/** For calls of programs alone: what sends a cookie is a browser, which a page of a stranger may steer. */
+/** A request with a cookie comes from a browser, which another site's page may control. */
 export function refuseCookies(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     if (context.req.header('cookie') !== undefined)

@@ -69,8 +69,8 @@ async function addContributor({
   );
   for (const { asked, happened, daysAgo = 10 } of said)
     await ownerPool.query(
-      `insert into run_outcome (run_id, asked, happened, result_id, recorded_at, version)
-       values ($1, $2, $3, $1, $4, 50)`,
+      `insert into run_outcome (run_id, asked, happened, result_id, recorded_at)
+       values ($1, $2, $3, $1, $4)`,
       [runId, asked, happened, new Date(Date.now() - daysAgo * 86_400_000).toISOString()],
     );
 }

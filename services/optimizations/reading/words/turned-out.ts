@@ -6,7 +6,7 @@ import { wholePercent } from '#services/platform/numbers.ts';
 /** What came of a result, in words: on its page, on the dashboard and in files. */
 
 export const turnedOutTitle = 'How it turned out';
-export const askedTitle = 'How did it turn out?';
+export const outcomeQuestion = 'How did it turn out?';
 export const didLabel = 'What did you do?';
 export const happenedLabel = 'What happened?';
 

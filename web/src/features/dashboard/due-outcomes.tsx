@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useRef, useState } from 'react';
 import type { DueOutcome } from '#services/optimizations/contract/outcomes.ts';
-import { askedTitle } from '#services/optimizations/reading/words/turned-out.ts';
+import { outcomeQuestion } from '#services/optimizations/reading/words/turned-out.ts';
 import { problemSentence } from '#web/api/problem-words.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { dismissOutcome, dueOutcomesQuery } from '#web/run/outcomes/calls.ts';
@@ -30,7 +30,7 @@ export function DueOutcomes(): ReactNode {
   return (
     <Card aria-labelledby="due-outcomes" className="space-y-4">
       <h2 id="due-outcomes" ref={heading} tabIndex={-1} className="text-2xl outline-none">
-        {askedTitle}
+        {outcomeQuestion}
       </h2>
       <QueryBlock
         answer={answer}

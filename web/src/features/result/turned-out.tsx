@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import type { Outcome } from '#services/optimizations/contract/outcomes.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import {
-  askedTitle,
+  outcomeQuestion,
   otherResultNote,
   outcomeWords,
   turnedOutTitle,
@@ -16,7 +16,7 @@ import { day } from '#web/ui/text/day.ts';
 export const turnedOutAnchor = 'outcome';
 
 export const turnedOutTitleOf = ({ outcomes }: Optimization): string =>
-  outcomes.length === 0 ? askedTitle : turnedOutTitle;
+  outcomes.length === 0 ? outcomeQuestion : turnedOutTitle;
 
 /** What came of a result, and the question while it is open. */
 export function TurnedOut({ run }: { run: Optimization }): ReactNode {
@@ -42,7 +42,7 @@ export function TurnedOut({ run }: { run: Optimization }): ReactNode {
       {question === null ? null : (
         <div className="space-y-3 print:hidden">
           {run.outcomes.length === 0 ? null : (
-            <h3 className="text-lg font-semibold">{askedTitle}</h3>
+            <h3 className="text-lg font-semibold">{outcomeQuestion}</h3>
           )}
           {run.newer === null ? null : <p>The question is about the newest result above.</p>}
           <OutcomeForm key={question.asked} runId={run.id} asked={question.asked} onSaved={saved} />
