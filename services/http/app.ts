@@ -15,6 +15,8 @@ import { devPages } from './dev-pages.ts';
 import type { DevPagesOptions } from './dev-pages.ts';
 import { streamRoutes } from '#services/live/sse.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
+import { mcpRoutes } from '#services/mcp/routes.ts';
+import type { McpRouteDependencies } from '#services/mcp/routes.ts';
 import { onboardingRoutes } from '#services/onboarding/routes.ts';
 import type { OnboardingDependencies } from '#services/onboarding/onboarding.ts';
 import { startRefusal } from '#services/optimizations/commands.ts';
@@ -57,6 +59,7 @@ export type AppDependencies = IdentityDependencies &
   OnboardingDependencies &
   StreamDependencies &
   ContactDependencies &
+  McpRouteDependencies &
   HealthDependencies & {
     payments: PaymentDependencies;
     pool: pg.Pool;
@@ -124,7 +127,8 @@ export function createApp(dependencies: AppDependencies) {
   app.onError((error, context) => answerError(error, context));
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
-  // Requests under /api were answered above.
+  app.route('/', mcpRoutes(all, origins.own));
+  // Requests under /api and of programs were answered above.
   app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));
   app.route('/', securityText(dependencies));

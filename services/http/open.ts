@@ -48,6 +48,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
   });
   const files = createFileReader({ log });
   resources.defer(() => files.close());
+  const stopping = new AbortController();
   const app = createApp({
     ...core,
     files,
@@ -100,6 +101,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
         limit,
       ),
     version: '0.1.0',
+    stopping: stopping.signal,
     corsOrigins: env.corsOrigins,
     trustedProxyHops: env.trustedProxyHops,
     rateLimits,
@@ -123,5 +125,9 @@ export async function openHttp(context: ProcessContext, core: Core) {
       : null,
   });
   const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
-  return { app, hub: live.hub, sockets, afterwards };
+  const drain = () => {
+    stopping.abort();
+    live.hub.drain();
+  };
+  return { app, drain, sockets, afterwards };
 }

@@ -5,7 +5,7 @@ import type { RunRow } from '#projections/optimization-list.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
-import { idPattern, newId } from '#services/platform/ids.ts';
+import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
@@ -37,10 +37,10 @@ import { draftsAlone, tick } from './reading/next-steps.ts';
 import type { OpenRun, ReadRun } from './reading/read-run.ts';
 import { claimRows } from './reading/words/claims.ts';
 import { titleAlone } from './reading/view.ts';
+import { findOwnRun } from './own-run.ts';
 import { keyOf } from './run/key.ts';
 import { streamOf } from './run/events.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
-import { initialState } from './run/state.ts';
 import type { Known } from './run/state.ts';
 import { usageHandlers } from './usage.ts';
 import type { UsageDependencies } from './usage.ts';
@@ -266,17 +266,13 @@ async function sealedTitle(
 
 /** @throws Problem 404, the same for a run that does not exist and for another person's */
 async function ownRun(
-  { readState }: Pick<OptimizationRouteDependencies, 'readState'>,
+  dependencies: Pick<OptimizationRouteDependencies, 'readState'>,
   userId: string,
   runId: string,
   which: 'shown' | 'hidden too' = 'shown',
 ): Promise<Known> {
-  const state = idPattern('opt').test(runId) ? await readState(runId) : initialState();
-  if (state.stage === 'none' || state.userId !== userId) throw noSuchRun();
-  if (which === 'hidden too') return state;
-  // A refinement is deleted and restored with its root.
-  const root = state.refines ? await readState(state.refines.root) : state;
-  if (state.hiddenAt !== null || !('hiddenAt' in root) || root.hiddenAt !== null) throw noSuchRun();
+  const state = await findOwnRun(dependencies, userId, runId, which);
+  if (state === null) throw noSuchRun();
   return state;
 }
 

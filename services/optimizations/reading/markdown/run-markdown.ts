@@ -42,6 +42,19 @@ export function runMarkdown(run: Optimization): string {
     ...answers(run),
     costs(run),
   ];
+  return joined(parts);
+}
+
+/** The recommendation alone: what is simulated or missing, and the result, or why there is none. */
+export function recommendationMarkdown(run: Optimization): string {
+  return joined([
+    simulatedLines(run),
+    degradedLines(run),
+    ...(run.result ? resultMarkdown(run, run.result) : [ending(run)]),
+  ]);
+}
+
+function joined(parts: readonly string[]): string {
   return `${parts
     .map((part) => part.trim())
     .filter((part) => part !== '')

@@ -1,0 +1,139 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { MiddlewareHandler } from 'hono';
+import type { OpenStreams } from '#services/live/open-streams.ts';
+import type { SessionWatch } from '#services/live/session-watch.ts';
+import { requireScope } from '#services/platform/http/auth.ts';
+import { createRouter } from '#services/platform/http/http.ts';
+import type { HttpContext, HttpEnv } from '#services/platform/http/http.ts';
+import { limitByAddress } from '#services/platform/http/rate-limits.ts';
+import { refuseCookies } from '#services/platform/http/refuse-cookies.ts';
+import { refuseUnknownRoute, serve } from '#services/platform/http/serve.ts';
+import type { KeyCaller, ServeDependencies } from '#services/platform/http/serve.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
+import { Problem } from '#services/platform/problem.ts';
+import { askRun } from '#services/programs/ask.ts';
+import type { AskDependencies } from '#services/programs/ask.ts';
+import { createActions } from './actions.ts';
+import type { McpCaller, McpDependencies } from './actions.ts';
+import { mcpEndpoints } from './contract.ts';
+import { createMcpServer } from './server.ts';
+
+export type McpRouteDependencies = McpDependencies &
+  AskDependencies & {
+    sessions: SessionWatch;
+    openStreams: OpenStreams;
+    rateLimits: RateLimits;
+    productName: string;
+    version: string;
+    /** Aborts when the process is to end: waits then end, and their clients ask another process. */
+    stopping: AbortSignal;
+  };
+
+/**
+ * `POST /mcp`, the only method: no session, so there is no stream to open with GET and none to end with
+ * DELETE. Any process can answer any message. @param own the origins of our own pages
+ */
+export function mcpRoutes(
+  dependencies: McpRouteDependencies & ServeDependencies,
+  own: ReadonlySet<string>,
+) {
+  return createRouter()
+    .use(
+      '/mcp',
+      limitByAddress(dependencies.rateLimits, 'address'),
+      refuseForeignOrigins(own),
+      refuseCookies(),
+      nameScheme(),
+    )
+    .route(
+      '/',
+      serve(
+        mcpEndpoints,
+        {
+          'POST /mcp': async ({ context, body, ...caller }) =>
+            answer(dependencies, context, caller, body),
+        },
+        dependencies,
+      ),
+    )
+    .all('/mcp', refuseUnknownRoute(Object.keys(mcpEndpoints), ''));
+}
+
+async function answer(
+  dependencies: McpRouteDependencies,
+  context: HttpContext,
+  caller: KeyCaller,
+  message: unknown,
+): Promise<Response> {
+  const { productName, version } = dependencies;
+  const log = context.get('log');
+  const handler = createMcpHandler(
+    () => {
+      const actions = createActions(dependencies, callerOf(dependencies, context, caller));
+      return createMcpServer(actions, { productName, version, log });
+    },
+    {
+      // A stream stays open while `follow` waits: its comments keep proxies and our own bound on silence away.
+      responseMode: 'sse',
+      // The tools never change, so there is nothing to subscribe to.
+      maxSubscriptions: 0,
+    },
+  );
+  return handler.fetch(context.req.raw, { parsedBody: message });
+}
+
+function callerOf(
+  dependencies: McpRouteDependencies,
+  context: HttpContext,
+  { userId, apiKey, secret, sessionId }: KeyCaller,
+): McpCaller {
+  const { rateLimits, openStreams, sessions, stopping } = dependencies;
+  return {
+    userId,
+    apiKey,
+    requireScope: (scope) => requireScope(apiKey, scope),
+    takeTurn: async (limit) => rateLimits.take(limit, userId, { userId }),
+    ask: async (request) =>
+      askRun(dependencies, { userId, apiKey }, request, {
+        apiKeyId: apiKey.id,
+        secret,
+        body: { tool: 'ask', ...request },
+        idempotencyKey: undefined,
+      }),
+    wait() {
+      const leave = openStreams.open({ userId, address: context.get('address') });
+      const ended = new AbortController();
+      const unwatch = sessions.watch(sessionId, () => ended.abort(revoked()));
+      const end = () => {
+        unwatch();
+        leave();
+      };
+      return { signal: AbortSignal.any([ended.signal, stopping]), end };
+    },
+  };
+}
+
+function revoked(): Problem {
+  return new Problem('authentication-required', 'This API key has been revoked.');
+}
+
+/**
+ * Programs name no origin. Browsers name one with every POST, also for a page that pointed its own host
+ * name at this machine (DNS rebinding).
+ */
+function refuseForeignOrigins(own: ReadonlySet<string>): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    const origin = context.req.header('origin');
+    if (origin !== undefined && !own.has(origin))
+      throw new Problem('cross-site', "Pages of other origins can't call this address.");
+    await next();
+  };
+}
+
+/** The protocol asks for the name of the scheme with every 401. */
+function nameScheme(): MiddlewareHandler<HttpEnv> {
+  return async (context, next) => {
+    await next();
+    if (context.res.status === 401) context.header('WWW-Authenticate', 'Bearer');
+  };
+}
