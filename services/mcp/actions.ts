@@ -104,6 +104,6 @@ export function createActions(dependencies: McpDependencies, caller: McpCaller):
   };
 }
 
-export function noSuchRun() {
+function noSuchRun() {
   return notFound('There is no run of this id in this account.');
 }

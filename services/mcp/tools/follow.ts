@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { noSuchRun } from '#services/mcp/actions.ts';
 import { mcpLimits } from '#services/mcp/contract.ts';
 import { defineTool } from '#services/mcp/tool.ts';
 import type { ToolCall } from '#services/mcp/tool.ts';
@@ -75,6 +74,6 @@ async function waited(
   } finally {
     clearTimeout(timer);
   }
-  if (last === null) throw noSuchRun();
-  return last;
+  // Nothing was read in time, or it was deleted meanwhile.
+  return last ?? actions.read(runId);
 }
