@@ -17,6 +17,7 @@ import { dataCommands, ResetRefused } from './data.ts';
 import { NoSuchPerson, openDatabase } from './database.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
+import { mcpCommands } from './mcp.ts';
 import { messageCommands } from './site/messages.ts';
 import { modelCommands } from './models.ts';
 import { optimizationCommands } from './optimizations.ts';
@@ -33,6 +34,7 @@ import { userCommands } from './users.ts';
  */
 const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...runCommands,
+  ...mcpCommands,
   ...creditCommands,
   ...grantCommands,
   ...anchorCommands,

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadyDetails, ReadyMessage } from './lifecycle.ts';
 import type { Log } from './log.ts';
@@ -201,6 +202,8 @@ export type ProcessServiceOptions = {
   variables: Readonly<Record<string, string>>;
   /** Several processes listen on one port, which the supervisor holds for them. */
   sharesPort?: boolean;
+  /** What it prints on stdout goes to our stderr. */
+  logsToStderr?: boolean;
   /** From SIGTERM to SIGKILL. */
   stopTimeoutMs?: number;
 };
@@ -231,8 +234,11 @@ export function processService(options: ProcessServiceOptions): Service {
   };
 }
 
-function forkAlone({ file, variables }: ProcessServiceOptions): ChildProcess {
-  return fork(file, [], { env: environmentOf(variables) });
+function forkAlone({ file, variables, logsToStderr }: ProcessServiceOptions): ChildProcess {
+  return fork(file, [], {
+    env: environmentOf(variables),
+    ...(logsToStderr === true ? { stdio: ['ignore', process.stderr, 'inherit', 'ipc'] } : {}),
+  });
 }
 
 /**
