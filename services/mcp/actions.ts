@@ -24,7 +24,7 @@ export type McpActions = {
   /** Of every strategy the id and the price, for what a model reads before it calls. */
   prices: readonly { id: string; credits: number }[];
   /** @throws Problem 403 `scope-missing` */
-  requireScope(scope: KeyScope): void;
+  requireScope: (scope: KeyScope) => void;
   strategies(allowSimulated: boolean): Promise<Strategy[]>;
   balance(): Promise<Balance>;
   /** The id of the run that was started. */

@@ -10,17 +10,20 @@ export const mcpLimits = {
   followSecondsMost: 600,
 } as const;
 
-const Message = v.pipe(
-  v.looseObject({ jsonrpc: v.literal('2.0') }),
-  v.description('One message of the Model Context Protocol. Batches are refused'),
-);
+/** A request, or a notification, which has no id. Nothing is asked of clients, so none answers. */
+const Message = v.strictObject({
+  jsonrpc: v.literal('2.0'),
+  id: v.optional(v.union([v.string(), v.number()])),
+  method: v.string(),
+  params: v.optional(v.looseObject({})),
+});
 
 /** Where clients of the Model Context Protocol call; outside /api. */
 export const mcpEndpoints = {
   'POST /mcp': {
     summary: 'Model Context Protocol',
     description:
-      'Streamable HTTP, without sessions: each message is answered alone. Its tools are `strategies`, `balance`, `ask`, `follow`, `result` and `refine`. An API key of any scope may call; each tool names the scope that it needs. Requests with a cookie, or from a page of another origin, are refused.',
+      'Streamable HTTP, without sessions: each message is answered alone, and batches are refused. Its tools are `strategies`, `balance`, `ask`, `follow`, `result` and `refine`. An API key of any scope may call; each tool names the scope that it needs. Requests with a cookie, or from a page of another origin, are refused.',
     access: 'key',
     scope: 'any',
     body: Message,

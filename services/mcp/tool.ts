@@ -16,7 +16,7 @@ export type ToolCall = {
   /** Aborts when the client cancels the call or disconnects. */
   signal: AbortSignal;
   /** Reports to a client that asked for reports; a lower percentage than before is dropped. */
-  progress(percent: number, message: string): Promise<void>;
+  progress: (percent: number, message: string) => Promise<void>;
 };
 
 type Tool<Input extends v.GenericSchema, Output extends v.GenericSchema> = {
@@ -68,13 +68,13 @@ export function defineTool<Input extends v.GenericSchema, Output extends v.Gener
 }
 
 /** The protocol wants each report above the last. */
-function progressOf({ mcpReq }: ServerContext): ToolCall['progress'] {
-  const progressToken = mcpReq._meta?.progressToken;
+function progressOf({ mcpReq: { _meta: meta, notify } }: ServerContext): ToolCall['progress'] {
+  const progressToken = meta?.progressToken;
   let last = -1;
   return async (percent, message) => {
     if (progressToken === undefined || percent <= last) return;
     last = percent;
-    await mcpReq.notify({
+    await notify({
       method: 'notifications/progress',
       params: { progressToken, progress: percent, total: 100, message },
     });

@@ -25,7 +25,7 @@ async function overStdio(
   command: string,
   args: readonly string[],
   era: Era,
-): Promise<{ client: Client; transport: StdioClientTransport; said(): string }> {
+): Promise<{ client: Client; transport: StdioClientTransport; said: () => string }> {
   const env = Object.fromEntries(
     Object.entries(variablesOf(settings())).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value]],
@@ -45,7 +45,7 @@ async function overStdio(
     { versionNegotiation: { mode: era } },
   );
   // What is no message of the protocol on stdout would arrive here.
-  client.onerror = (error) => (said += `CLIENT: ${error.message}\n`);
+  Object.assign(client, { onerror: (error: Error) => (said += `CLIENT: ${error.message}\n`) });
   await client.connect(transport, { timeout: 120_000 });
   return { client, transport, said: () => said };
 }

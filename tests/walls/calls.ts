@@ -31,6 +31,7 @@ import {
 import { EstimateRequest } from '#services/optimizations/contract/panel.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
+import { mcpEndpoints } from '#services/mcp/contract.ts';
 import { keyScopes } from '#services/platform/contract.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { requirePackage } from '#services/payments/purchases/checkout.ts';
@@ -122,6 +123,18 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
     access: 'everyone',
     status: 200,
     sample: at('/../.well-known/jwks.json'),
+  },
+
+  // --- programs ---
+  'POST /mcp': {
+    access: 'key',
+    status: 200,
+    schema: mcpEndpoints['POST /mcp'].body,
+    sample: () => ({
+      path: '/../mcp',
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'balance' } },
+      headers: { accept: 'application/json, text/event-stream' },
+    }),
   },
 
   // --- authentication ---

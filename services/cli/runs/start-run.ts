@@ -1,11 +1,10 @@
 import { prepareDemoAccount, demoEmail } from '#services/identity/accounts/demo.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
-import { issue, processRun } from '#services/optimizations/commands.ts';
 import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
-import { createCommand } from '#services/optimizations/create.ts';
 import { newId } from '#services/platform/ids.ts';
-import { personNamed } from './database.ts';
-import type { Database } from './database.ts';
+import { beginRun } from '#services/programs/ask.ts';
+import { personNamed } from '#services/cli/database.ts';
+import type { Database } from '#services/cli/database.ts';
 
 /** Whose runs a command starts, and how it starts them. */
 
@@ -17,26 +16,24 @@ export async function whoAsks(database: Database, named: string | undefined): Pr
   return personNamed(database, named ?? demoEmail);
 }
 
-/** The id of the run that was started. */
-export async function beginRun(
+/** The id of the run that was started. An operator on the machine is not limited in number. */
+export async function startRun(
   database: Database,
   person: Account,
   request: CreateOptimizationRequest,
 ): Promise<string> {
-  const { env, sealer, clock } = database;
+  const { env, clock } = database;
   const runId = newId('opt', clock());
-  const command = await createCommand(
-    { ...database, sandboxSeed: env.sandboxSeed },
-    sealer,
-    { runId, userId: person.id, now: clock() },
-    request,
-  );
-  const created = await issue(database, runId, command, ['create'], 'http');
-  await processRun(
-    { ...database, ...limitsFor(database, person.subscription_tier) },
+  await beginRun(
+    {
+      ...database,
+      ...limitsFor(database, person.subscription_tier),
+      sandboxSeed: env.sandboxSeed,
+      rateLimits: { take: async () => undefined },
+    },
     { userId: person.id, apiKey: null },
     runId,
-    created.state,
+    request,
   );
   return runId;
 }

@@ -24,10 +24,10 @@ import { simulatedNotice, simulatedPartOf } from '#services/optimizations/readin
 import { parseInput } from '#services/platform/http/http.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { beginRun, limitsFor, whoAsks } from './begin-run.ts';
-import { print, required, say, text, UsageError } from './command.ts';
-import type { CliCall, CliCommand } from './command.ts';
-import type { Database } from './database.ts';
+import { limitsFor, startRun, whoAsks } from './start-run.ts';
+import { print, required, say, text, UsageError } from '#services/cli/command.ts';
+import type { CliCall, CliCommand } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
 import { workersFor } from './workers.ts';
 
 const ask: CliCommand = {
@@ -54,7 +54,7 @@ const ask: CliCommand = {
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running, so this command does the work itself.');
     await sayEstimate(database, request);
-    return await show(call, await beginRun(database, person, request));
+    return await show(call, await startRun(database, person, request));
   },
 };
 

@@ -5,10 +5,10 @@ import { createActions } from '#services/mcp/actions.ts';
 import type { McpActions } from '#services/mcp/actions.ts';
 import { createMcpServer } from '#services/mcp/server.ts';
 import { nextStopRequest } from '#services/platform/process/lifecycle.ts';
-import { beginRun, limitsFor, whoAsks } from './begin-run.ts';
-import { say, text } from './command.ts';
-import type { CliCommand } from './command.ts';
-import type { Database } from './database.ts';
+import { limitsFor, startRun, whoAsks } from './start-run.ts';
+import { say, text } from '#services/cli/command.ts';
+import type { CliCommand } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
 import { workersFor } from './workers.ts';
 
 /** stdout carries the protocol and nothing else. */
@@ -58,7 +58,7 @@ function actionsOf(
       // The operator of the machine may do everything, as with `run`.
       requireScope: () => undefined,
       takeTurn: async () => undefined,
-      ask: async (request) => beginRun(database, person, request),
+      ask: async (request) => startRun(database, person, request),
       wait: () => ({ signal: never.signal, end: () => undefined }),
     },
   );
@@ -83,7 +83,7 @@ function actionsOf(
  * A client stays connected for hours, and the application may end meanwhile: each call that needs workers
  * looks for running ones, and starts some where there are none.
  */
-function workersWhenNeeded(database: Database): AsyncDisposable & { ensure(): Promise<void> } {
+function workersWhenNeeded(database: Database): AsyncDisposable & { ensure: () => Promise<void> } {
   const stack = new AsyncDisposableStack();
   let starting: Promise<void> | null = null;
   let own = false;

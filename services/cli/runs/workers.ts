@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
-import type { Database } from './database.ts';
+import type { Database } from '#services/cli/database.ts';
 
 /** Uses the running workers if one was active recently; otherwise starts one until the command ends. */
 export async function workersFor(database: Database): Promise<AsyncDisposable & { own: boolean }> {
@@ -19,7 +19,7 @@ export async function workersFor(database: Database): Promise<AsyncDisposable & 
   const service = (name: string, file: string) =>
     processService({
       name,
-      file: join(import.meta.dirname, '..', file),
+      file: join(import.meta.dirname, '../..', file),
       variables,
       // The command's stdout holds its data, or a protocol.
       logsToStderr: true,
