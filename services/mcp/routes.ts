@@ -51,7 +51,7 @@ export function mcpRoutes(
         mcpEndpoints,
         {
           'POST /mcp': async ({ context, body, ...caller }) =>
-            answer(dependencies, context, caller, body),
+            answer(dependencies, context, caller, given(body)),
         },
         dependencies,
       ),
@@ -63,10 +63,12 @@ async function answer(
   dependencies: McpRouteDependencies,
   context: HttpContext,
   caller: KeyCaller,
-  message: unknown,
+  message: object,
 ): Promise<Response> {
   const { productName, version } = dependencies;
   const log = context.get('log');
+  // Most errors are refusals, which the response explains.
+  let last: Error | null = null;
   const handler = createMcpHandler(
     () => {
       const actions = createActions(dependencies, callerOf(dependencies, context, caller));
@@ -77,9 +79,19 @@ async function answer(
       responseMode: 'sse',
       // The tools never change, so there is nothing to subscribe to.
       maxSubscriptions: 0,
+      onerror: (error) => (last = error),
     },
   );
-  return handler.fetch(context.req.raw, { parsedBody: message });
+  const response = await handler.fetch(context.req.raw, { parsedBody: message });
+  if (response.status >= 500) log.error({ err: last }, 'A message could not be answered');
+  return response;
+}
+
+/** Without the fields that a notification lacks: to the protocol an `id` is there even when undefined. */
+function given(message: object): object {
+  return Object.fromEntries(
+    Object.entries(message).filter(([, value]: [string, unknown]) => value !== undefined),
+  );
 }
 
 function callerOf(

@@ -2,11 +2,13 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import type {
   CallToolResult,
   McpServer,
+  ServerContext,
   StandardSchemaWithJSON,
+  ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import type { ServerContext, ToolAnnotations } from '@modelcontextprotocol/server';
 import type * as v from 'valibot';
 import type { KeyScope } from '#services/platform/contract.ts';
+import { Problem } from '#services/platform/problem.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { McpActions } from './actions.ts';
 import { toolError } from './tool-error.ts';
@@ -62,9 +64,16 @@ export function defineTool<Input extends v.GenericSchema, Output extends v.Gener
       name,
       { title, description, annotations, inputSchema, outputSchema },
       async (input, context): Promise<CallToolResult> =>
-        work(input, context).catch((error: unknown) => toolError(error, log, name)),
+        work(input, context).catch((error: unknown) =>
+          toolError(context.mcpReq.signal.aborted ? canceled() : error, log, name),
+        ),
     );
   };
+}
+
+/** Nobody reads it: a report to a client that has gone is what fails then. */
+function canceled(): Problem {
+  return new Problem('aborted', 'The call was canceled.');
 }
 
 /** The protocol wants each report above the last. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
@@ -21,9 +22,18 @@ afterAll(() => folder.remove());
 
 const settings = () => ({ DATA_DIR: join(folder.path, 'data') });
 
+/** What docs/programs.md says to write into the client's file. */
+function documented(): { command: string; args: string[] } {
+  const page = readFileSync(join(root, 'docs/programs.md'), 'utf8');
+  const [, block = ''] = /```json\n([^`]*"command"[^`]*)```/.exec(page) ?? [];
+  const { mcpServers } = JSON.parse(block.replaceAll('/path/to/sevenfold', root)) as {
+    mcpServers: { sevenfold: { command: string; args: string[] } };
+  };
+  return mcpServers.sevenfold;
+}
+
 async function overStdio(
-  command: string,
-  args: readonly string[],
+  { command, args, cwd }: { command: string; args: string[]; cwd: string },
   era: Era,
 ): Promise<{ client: Client; transport: StdioClientTransport; said: () => string }> {
   const env = Object.fromEntries(
@@ -33,9 +43,9 @@ async function overStdio(
   );
   const transport = new StdioClientTransport({
     command,
-    args: [...args],
+    args,
     env,
-    cwd: root,
+    cwd,
     stderr: 'pipe',
   });
   let said = '';
@@ -53,11 +63,7 @@ async function overStdio(
 type Begun = { run_id: string; price: number };
 
 test('a whole run with the workers of the command alone', { timeout: 300_000 }, async () => {
-  const { client, said } = await overStdio(
-    'npm',
-    ['run', '--silent', 'cli', '--', 'mcp'],
-    'legacy',
-  );
+  const { client, said } = await overStdio({ ...documented(), cwd: folder.path }, 'legacy');
   const question = { question: 'Should we raise prices by 10%?', strategy: 'fast' };
   const begun = await call<Begun>(client, 'ask', question, { timeout: 120_000 });
   const reports: number[] = [];
@@ -97,7 +103,7 @@ test('a client of the newer protocol, and Node without npm', { timeout: 300_000 
     '--as',
     'demo@sevenfold.local',
   ];
-  const { client, said } = await overStdio(process.execPath, args, 'auto');
+  const { client, said } = await overStdio({ command: process.execPath, args, cwd: root }, 'auto');
   expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
   const { strategies } = await call<{ strategies: unknown[] }>(client, 'strategies');
   expect(strategies).not.toEqual([]);

@@ -69,7 +69,8 @@ async function waited(
   try {
     for await (const run of actions.follow(runId, AbortSignal.any([signal, timeUp.signal]))) {
       last = run;
-      await progress(run.progress, run.evolution.step_details);
+      // The answer reports the end: clients take no report once they have it.
+      if (isOpenStatus(run.status)) await progress(run.progress, run.evolution.step_details);
     }
   } finally {
     clearTimeout(timer);
