@@ -1,33 +1,21 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { MiddlewareHandler } from 'hono';
-import type { OpenStreams } from '#services/live/open-streams.ts';
-import type { SessionWatch } from '#services/live/session-watch.ts';
-import { requireScope } from '#services/platform/http/auth.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import type { HttpContext, HttpEnv } from '#services/platform/http/http.ts';
 import { limitByAddress } from '#services/platform/http/rate-limits.ts';
 import { refuseCookies } from '#services/platform/http/refuse-cookies.ts';
 import { refuseUnknownRoute, serve } from '#services/platform/http/serve.ts';
 import type { KeyCaller, ServeDependencies } from '#services/platform/http/serve.ts';
-import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { askRun } from '#services/programs/ask.ts';
-import type { AskDependencies } from '#services/programs/ask.ts';
 import { createActions } from './actions.ts';
-import type { McpCaller, McpDependencies } from './actions.ts';
+import type { McpDependencies } from './actions.ts';
 import { mcpEndpoints } from './contract.ts';
+import { programCaller } from './program-caller.ts';
+import type { ProgramDependencies } from './program-caller.ts';
 import { createMcpServer } from './server.ts';
 
 export type McpRouteDependencies = McpDependencies &
-  AskDependencies & {
-    sessions: SessionWatch;
-    openStreams: OpenStreams;
-    rateLimits: RateLimits;
-    productName: string;
-    version: string;
-    /** Aborts when the process is to end: waits then end, and their clients ask another process. */
-    stopping: AbortSignal;
-  };
+  ProgramDependencies & { productName: string; version: string };
 
 /**
  * `POST /mcp`, the only method: no session, so there is no stream to open with GET and none to end with
@@ -71,7 +59,7 @@ async function answer(
   let last: Error | null = null;
   const handler = createMcpHandler(
     () => {
-      const actions = createActions(dependencies, callerOf(dependencies, context, caller));
+      const actions = createActions(dependencies, programCaller(dependencies, context, caller));
       return createMcpServer(actions, { productName, version, log });
     },
     {
@@ -92,41 +80,6 @@ function given(message: object): object {
   return Object.fromEntries(
     Object.entries(message).filter(([, value]: [string, unknown]) => value !== undefined),
   );
-}
-
-function callerOf(
-  dependencies: McpRouteDependencies,
-  context: HttpContext,
-  { userId, apiKey, secret, sessionId }: KeyCaller,
-): McpCaller {
-  const { rateLimits, openStreams, sessions, stopping } = dependencies;
-  return {
-    userId,
-    apiKey,
-    requireScope: (scope) => requireScope(apiKey, scope),
-    takeTurn: async (limit) => rateLimits.take(limit, userId, { userId }),
-    ask: async (request) =>
-      askRun(dependencies, { userId, apiKey }, request, {
-        apiKeyId: apiKey.id,
-        secret,
-        body: { tool: 'ask', ...request },
-        idempotencyKey: undefined,
-      }),
-    wait() {
-      const leave = openStreams.open({ userId, address: context.get('address') });
-      const ended = new AbortController();
-      const unwatch = sessions.watch(sessionId, () => ended.abort(revoked()));
-      const end = () => {
-        unwatch();
-        leave();
-      };
-      return { signal: AbortSignal.any([ended.signal, stopping]), end };
-    },
-  };
-}
-
-function revoked(): Problem {
-  return new Problem('authentication-required', 'This API key has been revoked.');
 }
 
 /**

@@ -26,8 +26,9 @@ export async function keyOf(
   app: Pick<TestApp, 'data'>,
   { token }: Person,
   scopes: readonly KeyScope[] = keyScopes,
+  cap: number = 100,
 ): Promise<{ id: string; key: string }> {
-  const body = { name: 'An agent', scopes, monthly_cap: 100 };
+  const body = { name: 'An agent', scopes, monthly_cap: cap };
   return app.data('/api-keys', { token, body });
 }
 

@@ -97,6 +97,14 @@ describe.each(eras)('a client of the protocol (%s)', (era) => {
       simulated: true,
       credits: { price, charged: price, refunded: 0 },
     });
+    const minority = shown.evolution.bias?.minority_report?.votes ?? [];
+    expect(read['dissent']).toMatchObject(
+      minority.map(({ text, argument }) => ({ option: text, reason: argument?.text ?? null })),
+    );
+    expect(read['flaws']).toHaveLength(shown.result?.flaws.length ?? 0);
+    expect(read['next_steps']).toHaveLength(shown.result?.next_steps.length ?? 0);
+    expect(read['confidence_note']).toContain('Agreement is not correctness.');
+    expect(read['simulated_question']).toEqual(expect.any(String));
     expect(read.simulated_notice).toMatch(/^Simulated/);
     expect(textOf(result)).toMatch(/^> Simulated/);
     expect(textOf(result)).toContain(shown.result?.decision);
@@ -292,6 +300,10 @@ describe('a tool', () => {
     const client = await overHttp(port.url, (await keyOf(app, poor)).key);
     expect(await refusal(client, 'ask', question)).toMatch(/\nCode: insufficient-credits$/);
     await client.close();
+    const { key } = await keyOf(app, await customer(), keyScopes, 1);
+    const capped = await overHttp(port.url, key);
+    expect(await refusal(capped, 'ask', question)).toMatch(/\nCode: monthly-cap-reached$/);
+    await capped.close();
   });
 
   test('describes what its input must be to the model', async () => {

@@ -60,6 +60,7 @@ test('cookies are refused, with a key or without', async () => {
   const headers = { cookie: 'theme=dark' };
   expect(await answerOf(await send({ headers }))).toBe('400 cookies-refused');
   expect(await answerOf(await send({ headers, bearer: null }))).toBe('400 cookies-refused');
+  expect(await answerOf(await send({ headers, path: '/mcp/' }))).toBe('400 cookies-refused');
 });
 
 test('a page of another origin is refused, and none gets an answer that it can read', async () => {

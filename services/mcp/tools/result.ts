@@ -1,11 +1,12 @@
+import * as v from 'valibot';
 import { mcpLimits } from '#services/mcp/contract.ts';
 import { defineTool } from '#services/mcp/tool.ts';
 import { isOpenStatus } from '#services/optimizations/contract/summary.ts';
 import { recommendationMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import { IdText } from '#services/platform/contract.ts';
 import { Problem } from '#services/platform/problem.ts';
-import * as v from 'valibot';
-import { describeOutcome, Outcome } from './outcome.ts';
+import { describeOutcome } from './describe-outcome.ts';
+import { Outcome } from './outcome.ts';
 
 export const result = defineTool({
   name: 'result',
