@@ -18,12 +18,12 @@ await runProcess('api', async (context) => {
     log.warn(
       'All callers share one set of rate limits until TRUSTED_PROXY_HOPS counts the proxies',
     );
-  const { app, hub, sockets } = await openHttp(context, core);
+  const { app, drain, sockets } = await openHttp(context, core);
   const demo =
     env.mode === 'local' ? await prepareDemoAccount({ ...core, dataDir: env.dataDir }) : null;
   const server = createHttpServer(app.fetch, connectionLimits, sockets.protocol);
   resources.defer(async () => {
-    hub.drain();
+    drain();
     await Promise.all([stopListening(server), sockets.close()]);
   });
   const address = await listen(server, env);

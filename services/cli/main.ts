@@ -18,12 +18,13 @@ import { dataCommands, ResetRefused } from './data.ts';
 import { NoSuchPerson, openDatabase } from './database.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
+import { mcpCommands } from './runs/mcp.ts';
 import { messageCommands } from './site/messages.ts';
 import { modelCommands } from './models.ts';
 import { optimizationCommands } from './optimizations.ts';
 import { policyCommands } from './site/policies.ts';
 import { projectionCommands } from './projections.ts';
-import { runCommands } from './run.ts';
+import { runCommands } from './runs/run.ts';
 import { stripeCommands } from './stripe.ts';
 import { tokenCommands } from './access/tokens.ts';
 import { userCommands } from './users.ts';
@@ -34,6 +35,7 @@ import { userCommands } from './users.ts';
  */
 const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...runCommands,
+  ...mcpCommands,
   ...creditCommands,
   ...grantCommands,
   ...anchorCommands,

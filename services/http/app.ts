@@ -15,6 +15,8 @@ import { devPages } from './dev-pages.ts';
 import type { DevPagesOptions } from './dev-pages.ts';
 import { streamRoutes } from '#services/live/sse.ts';
 import type { StreamDependencies } from '#services/live/sse.ts';
+import { mcpRoutes } from '#services/mcp/routes.ts';
+import type { McpRouteDependencies } from '#services/mcp/routes.ts';
 import { onboardingRoutes } from '#services/onboarding/routes.ts';
 import type { OnboardingDependencies } from '#services/onboarding/onboarding.ts';
 import { startRefusal } from '#services/optimizations/commands.ts';
@@ -61,6 +63,7 @@ export type AppDependencies = IdentityDependencies &
   StreamDependencies &
   OpenAiDependencies &
   ContactDependencies &
+  McpRouteDependencies &
   HealthDependencies & {
     payments: PaymentDependencies;
     pool: pg.Pool;
@@ -132,9 +135,9 @@ export function createApp(dependencies: AppDependencies) {
   );
   app.notFound((context) => answerProblem(notFound(), context));
   app.route('/api', api);
-  const openAi = createRouter().use(limit).route('/', openAiRoutes(all));
-  app.route('/v1', openAi);
-  // Requests under /api were answered above.
+  app.route('/v1', createRouter().use(limit).route('/', openAiRoutes(all)));
+  app.route('/', mcpRoutes(all, origins.own));
+  // Requests under /api and of programs were answered above.
   app.use(limitByAddress(dependencies.rateLimits, 'pages'));
   app.route('/', keySetRoutes(dependencies));
   app.route('/', securityText(dependencies));

@@ -50,6 +50,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
   });
   const files = createFileReader({ log });
   resources.defer(() => files.close());
+  const stopping = new AbortController();
   const app = createApp({
     ...core,
     files,
@@ -103,6 +104,7 @@ export async function openHttp(context: ProcessContext, core: Core) {
         limit,
       ),
     version: softwareVersion,
+    stopping: stopping.signal,
     corsOrigins: env.corsOrigins,
     trustedProxyHops: env.trustedProxyHops,
     rateLimits,
@@ -126,5 +128,9 @@ export async function openHttp(context: ProcessContext, core: Core) {
       : null,
   });
   const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
-  return { app, hub: live.hub, sockets, afterwards };
+  const drain = () => {
+    stopping.abort();
+    live.hub.drain();
+  };
+  return { app, drain, sockets, afterwards };
 }

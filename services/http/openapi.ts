@@ -7,6 +7,7 @@ import * as identityContract from '#services/identity/contract.ts';
 import { linkKinds } from '#services/identity/contract.ts';
 import { cookieName } from '#services/identity/sessions/cookie.ts';
 import * as liveContract from '#services/live/contract.ts';
+import { mcpEndpoints } from '#services/mcp/contract.ts';
 import * as openaiContract from '#services/openai/contract.ts';
 import { openaiEndpoints } from '#services/openai/contract.ts';
 import * as panelContract from '#services/optimizations/contract/panel.ts';
@@ -41,12 +42,15 @@ export function openApiHandlers(options: { productName: string; publicUrl: strin
 }
 
 /** Calls beside `/api`, with their whole paths. */
-const programEndpoints: EndpointList = Object.fromEntries(
-  Object.entries<Endpoint>(openaiEndpoints).map(([name, endpoint]) => [
-    name.replace(' ', ' /v1'),
-    endpoint,
-  ]),
-);
+const programEndpoints: EndpointList = {
+  ...Object.fromEntries(
+    Object.entries<Endpoint>(openaiEndpoints).map(([name, endpoint]) => [
+      name.replace(' ', ' /v1'),
+      endpoint,
+    ]),
+  ),
+  ...mcpEndpoints,
+};
 
 type Json = Readonly<Record<string, unknown>>;
 type Schema = v.GenericSchema;
@@ -144,6 +148,7 @@ const tags = [
   ['recipes', 'Questions to start from'],
   ['onboarding', 'The four-stage onboarding'],
   ['v1', "The council in the shape of OpenAI's API"],
+  ['mcp', 'The council as tools of an agent (Model Context Protocol)'],
   ['stream', 'Live updates'],
   ['avatars', 'Pictures'],
   ['webhooks', 'Webhooks'],
@@ -188,7 +193,8 @@ function operationId(name: string): string {
 
 /** An API key works where the endpoint names a scope. */
 function securityOf({ access, scope }: Endpoint): readonly Json[] {
-  return scope ? [...security[access], { apiKey: [scope] }] : security[access];
+  if (!scope) return security[access];
+  return [...security[access], { apiKey: scope === 'any' ? [] : [scope] }];
 }
 
 const security: Readonly<Record<Access, readonly Json[]>> = {

@@ -6,7 +6,7 @@ import { answerFile } from '#services/platform/http/files.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
-import { idPattern, newId } from '#services/platform/ids.ts';
+import { newId } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { exportPack } from './audit/pack/export.ts';
@@ -43,9 +43,9 @@ import { runsCsv } from './reading/runs-csv.ts';
 import { claimRows } from './reading/words/claims.ts';
 import { titleAlone } from './reading/view.ts';
 import { dismissQuestion, recordOutcome } from './outcomes/record.ts';
+import { findOwnRun } from './own-run.ts';
 import { keyOf } from './run/key.ts';
 import type { OptimizationCommand } from './run/optimization.ts';
-import { initialState } from './run/state.ts';
 import type { Known } from './run/state.ts';
 import { sharingHandlers } from './sharing/handlers.ts';
 import type { SharingDependencies } from './sharing/handlers.ts';
@@ -300,17 +300,13 @@ async function ask(
 
 /** @throws Problem 404, the same for a run that does not exist and for another person's */
 async function ownRun(
-  { readState }: Pick<OptimizationRouteDependencies, 'readState'>,
+  dependencies: Pick<OptimizationRouteDependencies, 'readState'>,
   userId: string,
   runId: string,
   which: 'shown' | 'hidden too' = 'shown',
 ): Promise<Known> {
-  const state = idPattern('opt').test(runId) ? await readState(runId) : initialState();
-  if (state.stage === 'none' || state.userId !== userId) throw noSuchRun();
-  if (which === 'hidden too') return state;
-  // A refinement is deleted and restored with its root.
-  const root = state.refines ? await readState(state.refines.root) : state;
-  if (state.hiddenAt !== null || !('hiddenAt' in root) || root.hiddenAt !== null) throw noSuchRun();
+  const state = await findOwnRun(dependencies, userId, runId, which);
+  if (state === null) throw noSuchRun();
   return state;
 }
 

@@ -139,8 +139,11 @@ export type Endpoint = {
   /** What the line leaves out, as Markdown. */
   description: string;
   access: Access;
-  /** The scope with which an API key may make the call for its user; without it none may. */
-  scope?: KeyScope;
+  /**
+   * The scope with which an API key may make the call for its user; without it none may. `any`: every key
+   * may, and the handler asks for the scope of what is done.
+   */
+  scope?: KeyScope | 'any';
   /** The fields of the path, each a text; only named when they have a format. */
   path?: Schema;
   /** An endpoint without it refuses every query. */

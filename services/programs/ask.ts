@@ -19,7 +19,7 @@ export type AskDependencies = StartDependencies &
   CreateDependencies & {
     pool: pg.Pool;
     sealer: Sealer;
-    rateLimits: RateLimits;
+    rateLimits: Pick<RateLimits, 'take'>;
     readState: ReadState;
     registry: Pick<ModelRegistry, 'provider'>;
   };

@@ -20,7 +20,7 @@ export type Asking = {
 };
 
 /** An identical request joins the run that the first one started within this time. */
-const joinedWithinMinutes = 15;
+export const joinedWithinMinutes = 15;
 
 /** Expired rows that a new one deletes, so that no sweep is needed. */
 const forgottenAtOnce = 10;

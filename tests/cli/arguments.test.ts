@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { operatorName, parseCall, UsageError } from '#services/cli/command.ts';
 import { amountOf, creditCommands, cutOf } from '#services/cli/credits.ts';
 import { projectionCommands } from '#services/cli/projections.ts';
-import { runCommands } from '#services/cli/run.ts';
+import { runCommands } from '#services/cli/runs/run.ts';
 
 const commands = [...creditCommands, ...projectionCommands, ...runCommands];
 

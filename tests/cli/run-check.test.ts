@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { completeRequest } from '#services/cli/run.ts';
+import { completeRequest } from '#services/cli/runs/run.ts';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import type {
   CheckReply,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { UsageError } from '#services/cli/command.ts';
-import { runCommands } from '#services/cli/run.ts';
+import { runCommands } from '#services/cli/runs/run.ts';
 import { Optimization } from '#services/optimizations/contract/run.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import type { Persona } from '#services/platform/process/env.ts';

@@ -14,13 +14,13 @@ import { openHttp } from '#services/http/open.ts';
 export type TestPort = AsyncDisposable & { url: string };
 
 export async function openPort(app: Pick<TestApp, 'context' | 'core'>): Promise<TestPort> {
-  const { app: http, hub, sockets } = await openHttp(app.context, app.core);
+  const { app: http, drain, sockets } = await openHttp(app.context, app.core);
   const server = createHttpServer(http.fetch, connectionLimits, sockets.protocol);
   const url = await listen(server, { host: '127.0.0.1', port: 0 });
   return {
     url,
     async [Symbol.asyncDispose]() {
-      hub.drain();
+      drain();
       await Promise.all([stopListening(server), sockets.close()]);
     },
   };

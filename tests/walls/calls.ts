@@ -34,6 +34,7 @@ import { OutcomeRequest } from '#services/optimizations/contract/outcomes.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import { ShareRequest } from '#services/optimizations/contract/sharing.ts';
 import { TickRequest } from '#services/optimizations/contract/result.ts';
+import { mcpEndpoints } from '#services/mcp/contract.ts';
 import { keyScopes } from '#services/platform/contract.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { ChatRequest } from '#services/openai/contract.ts';
@@ -159,6 +160,16 @@ export const entries: Readonly<Record<string, RouteEntry>> = {
         },
       };
     },
+  },
+  'POST /mcp': {
+    access: 'key',
+    status: 200,
+    schema: mcpEndpoints['POST /mcp'].body,
+    sample: () => ({
+      path: '/../mcp',
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'balance' } },
+      headers: { accept: 'application/json, text/event-stream' },
+    }),
   },
 
   // --- authentication ---

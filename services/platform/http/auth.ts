@@ -31,16 +31,17 @@ const authenticationRequired = (): Problem =>
 export async function callerOf(
   authenticate: Authenticate,
   header: string | undefined,
-  scope: KeyScope | undefined,
+  scope: KeyScope | 'any' | undefined,
 ): Promise<Caller> {
   const bearer = bearerOf(header);
   const caller = bearer === undefined ? null : await authenticate(bearer);
   if (!caller) throw authenticationRequired();
-  if (caller.apiKey) requireScope(caller.apiKey, scope);
+  if (caller.apiKey && scope !== 'any') requireScope(caller.apiKey, scope);
   return caller;
 }
 
-function requireScope({ scopes }: CallingKey, scope: KeyScope | undefined): void {
+/** @throws Problem 403 `scope-missing`, or `not-with-api-key` where no scope is enough */
+export function requireScope({ scopes }: CallingKey, scope: KeyScope | undefined): void {
   if (scope === undefined)
     throw new Problem(
       'not-with-api-key',

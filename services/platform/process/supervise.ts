@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadyDetails, ReadyMessage } from './lifecycle.ts';
 import type { Log } from './log.ts';
@@ -199,7 +200,7 @@ export type ProcessServiceOptions = {
   file: string;
   /** On top of our own. */
   variables: Readonly<Record<string, string>>;
-  /** Sends what the process prints to stderr, for a command whose stdout is data. */
+  /** Sends what the process prints to stderr, for a command whose stdin and stdout are data. */
   printsToStderr?: boolean;
   /** Several processes listen on one port, which the supervisor holds for them. */
   sharesPort?: boolean;
@@ -234,9 +235,10 @@ export function processService(options: ProcessServiceOptions): Service {
 }
 
 function forkAlone({ file, variables, printsToStderr }: ProcessServiceOptions): ChildProcess {
-  const stdout = printsToStderr === true ? process.stderr.fd : 'inherit';
-  const stdio = ['inherit', stdout, 'inherit', 'ipc'] as const;
-  return fork(file, [], { env: environmentOf(variables), stdio: [...stdio] });
+  return fork(file, [], {
+    env: environmentOf(variables),
+    ...(printsToStderr === true ? { stdio: ['ignore', process.stderr, 'inherit', 'ipc'] } : {}),
+  });
 }
 
 /**

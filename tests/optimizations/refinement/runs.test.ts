@@ -4,7 +4,7 @@ import { projections } from '#projections/index.ts';
 import { allRunsOf } from '#projections/optimization-list.ts';
 import { verify } from '#projections/engine/verify.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
-import { runCommands } from '#services/cli/run.ts';
+import { runCommands } from '#services/cli/runs/run.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 import type { Optimization, OptimizationList } from '#services/optimizations/contract/run.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';

@@ -8,6 +8,7 @@ import type {
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { escapeMarkdown } from '#services/optimizations/prompts/plain-text.ts';
 import {
+  agreementCaution,
   orderingWords,
   headingWords,
   indicatorWords,
@@ -156,7 +157,7 @@ function agreement(run: Optimization, bias: BiasAnalysis): string {
   const sentences = [
     score,
     bias.agreement_note,
-    'Agreement is not correctness.',
+    agreementCaution,
     winnerWords(run.council),
     orderingWords(bias),
   ];

@@ -163,6 +163,9 @@ function verifiedWords(
   }[verified];
 }
 
+/** Stands beside every agreement score. */
+export const agreementCaution = 'Agreement is not correctness.';
+
 /** Whether one answer is clearly first, or why none is; null before the reviews are counted. */
 export function winnerWords({ scores, seats, ledger }: RunView): string | null {
   if (scores === null) return null;

@@ -1,11 +1,8 @@
 import { modelCost } from '#services/platform/numbers.ts';
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type * as v from 'valibot';
-import { demoEmail, prepareDemoAccount } from '#services/identity/accounts/demo.ts';
 import { findUser } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
 import { createQuestionCheck, describeChecker } from '#services/optimizations/check/check.ts';
@@ -16,25 +13,23 @@ import { promptCharacters } from '#services/models/seating/characters.ts';
 import { RefineRequest } from '#services/optimizations/contract/refinement.ts';
 import type { CheckReply } from '#services/optimizations/contract/requests.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
-import { createCommand, estimate } from '#services/optimizations/create.ts';
+import { estimate } from '#services/optimizations/create.ts';
 import { durationWords } from '#services/optimizations/reading/words/duration.ts';
 import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import { runMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
-import { cancelRun, issue, processRun } from '#services/optimizations/commands.ts';
+import { cancelRun } from '#services/optimizations/commands.ts';
 import { readDetail } from '#services/optimizations/detail.ts';
 import { withProgress } from '#services/optimizations/reading/read-run.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
 import { simulatedNotice, simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
 import { parseInput } from '#services/platform/http/http.ts';
-import { newId, uuidV5 } from '#services/platform/ids.ts';
-import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
-import { listen, stopListening } from '#services/platform/process/listen.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
-import { print, required, say, text, UsageError } from './command.ts';
-import type { CliCall, CliCommand } from './command.ts';
-import { personNamed } from './database.ts';
-import type { Database } from './database.ts';
+import { limitsFor, startRun, whoAsks } from './start-run.ts';
+import { print, required, say, text, UsageError } from '#services/cli/command.ts';
+import type { CliCall, CliCommand } from '#services/cli/command.ts';
+import type { Database } from '#services/cli/database.ts';
+import { workersFor } from './workers.ts';
 
 const ask: CliCommand = {
   noun: 'run',
@@ -60,7 +55,7 @@ const ask: CliCommand = {
     await using workers = await workersFor(database);
     if (workers.own) say('No worker is running, so this command does the work itself.');
     await sayEstimate(database, request);
-    return await show(call, await begin(database, person, request));
+    return await show(call, await startRun(database, person, request));
   },
 };
 
@@ -147,13 +142,6 @@ function parsed<Schema extends v.GenericSchema>(
   }
 }
 
-async function whoAsks(database: Database, named: string | undefined): Promise<Account> {
-  const { env } = database;
-  if (named === undefined && env.mode === 'local')
-    await prepareDemoAccount({ ...database, dataDir: env.dataDir });
-  return personNamed(database, named ?? demoEmail);
-}
-
 /** Its price and time, for a strategy that can start. */
 async function sayEstimate(database: Database, request: CreateOptimizationRequest): Promise<void> {
   const { strategy, challenge: challengeText, context: contextText } = request;
@@ -210,36 +198,6 @@ export async function completeRequest(
 
 function isYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer.trim());
-}
-
-async function begin(
-  database: Database,
-  person: Account,
-  request: CreateOptimizationRequest,
-): Promise<string> {
-  const { env, sealer, clock } = database;
-  const runId = newId('opt', clock());
-  const command = await createCommand(
-    { ...database, sandboxSeed: env.sandboxSeed },
-    sealer,
-    { runId, userId: person.id, now: clock() },
-    request,
-  );
-  const created = await issue(database, runId, command, ['create'], 'http');
-  await processRun(
-    { ...database, ...limitsFor(database, person.subscription_tier) },
-    { userId: person.id, apiKey: null },
-    runId,
-    created.state,
-  );
-  return runId;
-}
-
-function limitsFor({ env }: Database, tier: Account['subscription_tier']) {
-  return {
-    dailyCostLimitUsd: env.dailyCostLimitUsd,
-    monthlyLimitOf: async () => env.monthlyLimits[tier] ?? 0,
-  };
 }
 
 // ── watching ────────────────────────────────────────────────────────────────────────────────────
@@ -331,44 +289,6 @@ function createInterrupt(cancel: () => Promise<void>): { close(): void } {
   };
   process.on('SIGINT', onInterrupt);
   return { close: () => process.off('SIGINT', onInterrupt) };
-}
-
-// ── workers ─────────────────────────────────────────────────────────────────────────────────────
-
-/** Uses the running workers if one was active recently; otherwise starts one until the command ends. */
-async function workersFor(database: Database): Promise<AsyncDisposable & { own: boolean }> {
-  const { pool, env, log } = database;
-  const { rows } = await pool.query(
-    `select from process_heartbeat
-     where kind = 'worker' and beat_at > now() - make_interval(secs => $1)`,
-    [heartbeatStaleSeconds],
-  );
-  if (rows.length > 0) return { own: false, async [Symbol.asyncDispose]() {} };
-  const supervisor = createSupervisor(log);
-  const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? await freeUrl() : null);
-  const variables = {
-    DATABASE_URL: database.url,
-    LOG_LEVEL: 'error',
-    ...(sandboxUrl === null ? {} : { SANDBOX_URL: sandboxUrl }),
-  };
-  const service = (name: string, file: string) =>
-    processService({
-      name,
-      file: join(import.meta.dirname, '..', file),
-      variables,
-      printsToStderr: true,
-    });
-  if (env.mode === 'local' && env.sandboxUrl === null)
-    await supervisor.start(service('sandbox', 'sandbox/server.ts'));
-  await supervisor.start(service('worker', 'worker.ts'));
-  return { own: true, [Symbol.asyncDispose]: async () => supervisor.stop() };
-}
-
-async function freeUrl(): Promise<string> {
-  const probe = createServer();
-  const url = await listen(probe, { host: '127.0.0.1', port: 0 });
-  await stopListening(probe);
-  return url;
 }
 
 export const runCommands: readonly CliCommand[] = [ask, refine];
