@@ -13,7 +13,9 @@ export const mcpLimits = {
 /** A request, or a notification, which has no id. Nothing is asked of clients, so none answers. */
 const Message = v.strictObject({
   jsonrpc: v.literal('2.0'),
-  id: v.optional(v.union([v.string(), v.number()])),
+  id: v.optional(
+    v.pipe(v.union([v.string(), v.number()]), v.description('Names the request in its answer')),
+  ),
   method: v.string(),
   params: v.optional(v.looseObject({})),
 });

@@ -14,6 +14,7 @@ export type JsonSchema = {
   properties?: Readonly<Record<string, JsonSchema>>;
   required?: readonly string[];
   items?: JsonSchema;
+  minItems?: number;
   maxItems?: number;
   minLength?: number;
   maxLength?: number;
@@ -95,8 +96,9 @@ export function valueOf(written: JsonSchema, chance: Chance): unknown {
           .map(([name, field]) => [name, valueOf(field, chance)]),
       );
     case 'array':
-      return Array.from({ length: edge(0, Math.min(schema.maxItems ?? 5, 30), chance) }, () =>
-        valueOf(schema.items ?? {}, chance),
+      return Array.from(
+        { length: edge(schema.minItems ?? 0, Math.min(schema.maxItems ?? 5, 30), chance) },
+        () => valueOf(schema.items ?? {}, chance),
       );
     case 'integer':
     case 'number':
@@ -229,13 +231,16 @@ function missesOfObject(schema: JsonSchema, at: string): NearMiss[] {
   return [...missing, surplus, ...inside];
 }
 
-function missesOfArray({ items = {}, maxItems }: JsonSchema, at: string): NearMiss[] {
+function missesOfArray({ items = {}, minItems, maxItems }: JsonSchema, at: string): NearMiss[] {
   const inside = nearMisses(items, `${at}[]`).map(({ what, make }) => ({
     what,
     make: (chance: Chance) => [make(chance)],
   }));
-  if (maxItems === undefined) return inside;
-  return [...inside, miss(`${at}: too many`, Array(maxItems + 1).fill('row'))];
+  return [
+    ...inside,
+    ...(minItems === undefined ? [] : [miss(`${at}: too few`, [])]),
+    ...(maxItems === undefined ? [] : [miss(`${at}: too many`, Array(maxItems + 1).fill('row'))]),
+  ];
 }
 
 function missesOfNumber({ minimum, maximum }: JsonSchema, at: string): NearMiss[] {

@@ -80,7 +80,12 @@ describe('a key', () => {
   test.each([
     ['no scope', { scopes: [] }, 'scopes', 'Choose at least one scope.'],
     ['an unknown scope', { scopes: ['admin'] }, 'scopes.0', 'Not a scope'],
-    ['a scope twice', { scopes: ['run', 'run'] }, 'scopes', 'Name each scope once.'],
+    [
+      'more scopes than there are',
+      { scopes: ['run', 'run', 'run', 'run'] },
+      'scopes',
+      'Name each scope once.',
+    ],
     ['no name', { name: ' ' }, 'name', 'Name the key, for example after the program that uses it.'],
     ['a cap of 0', { monthly_cap: 0 }, 'monthly_cap', expect.stringMatching(/^Enter a whole/)],
     ['a cap of 1.5', { monthly_cap: 1.5 }, 'monthly_cap', expect.stringMatching(/^Enter a whole/)],

@@ -153,14 +153,14 @@ describe.each(eras)('a client of the protocol (%s)', (era) => {
   test('that disconnects stops the waiting, and not the run', async () => {
     const ann = await customer();
     const { key } = await keyOf(app, ann);
-    // The limit of open streams shows how many are open.
+    // The limit of open streams, of which keys have half, shows how many are open.
     const env = { ...app.context.env, rateLimits: {} };
     await using limited = await openPort({ ...app, context: { ...app.context, env } });
     const client = await overHttp(limited.url, key, era);
     const other = await overHttp(limited.url, key, era);
     const { run_id: runId } = await call<Begun>(client, 'ask', question);
     const draft = await draftOf(ann);
-    const following = Array.from({ length: liveLimits.openPerPerson }, async () =>
+    const following = Array.from({ length: liveLimits.openPerPerson / 2 }, async () =>
       client.callTool({ name: 'follow', arguments: { run_id: draft.id, seconds: 600 } }),
     );
     for (const one of following) one.catch(() => undefined);

@@ -114,7 +114,7 @@ function forgeriesOf({ token, sessionId, email }: Caller): Record<string, string
   ];
 }
 
-/** What a key of each scope may call; every other route takes no key. */
+/** What a key of each scope may call; every other route takes no key. Tools of /mcp have scopes of their own. */
 const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
   read: [
     'GET /api/optimizations',
@@ -130,6 +130,7 @@ const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
     'GET /api/stream',
     'GET /v1/models',
     'GET /v1/models/:id',
+    'POST /mcp',
   ],
   run: [
     'POST /api/optimizations',
@@ -139,12 +140,14 @@ const routesOfKeys: Readonly<Record<KeyScope, readonly string[]>> = {
     'POST /api/optimizations/check',
     'POST /api/optimizations/estimate',
     'POST /api/optimizations/files',
+    'POST /mcp',
     'POST /v1/chat/completions',
   ],
   'credits:read': [
     'GET /api/credits/analytics',
     'GET /api/credits/balance',
     'GET /api/credits/history',
+    'POST /mcp',
   ],
 };
 

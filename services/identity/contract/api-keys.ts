@@ -43,7 +43,7 @@ export const ApiKeyRequest = v.strictObject({
     v.array(Scope, 'Choose at least one scope.'),
     v.minLength(1, 'Choose at least one scope.'),
     v.maxLength(keyScopes.length, 'Name each scope once.'),
-    v.check((all) => new Set(all).size === all.length, 'Name each scope once.'),
+    v.transform((all) => [...new Set(all)]),
   ),
   monthly_cap: MonthlyCap,
 });
