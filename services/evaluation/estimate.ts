@@ -10,7 +10,7 @@ import type { CreatedData } from './answers/conditions.ts';
 import type { EvaluationCase } from './cases.ts';
 import { judgeLimits } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
-import { judgementTokens } from './judging/prompt.ts';
+import { judgmentTokens } from './judging/prompt.ts';
 import type { Condition } from './records/records.ts';
 
 /**
@@ -111,21 +111,21 @@ function mostOf(price: Offer['price'], input: number, output: number): number {
 /** Of prompts in English, with room to spare. */
 const bytesPerToken = 6;
 
-export function usualJudgement(judge: Judge): Usual {
+export function usualJudgment(judge: Judge): Usual {
   const { price, maxOutputTokens } = judge.offer;
   return {
     calls: 1,
-    micros: callMicros(judge, judgementTokens),
+    micros: callMicros(judge, judgmentTokens),
     mostMicros: mostOf(
       price,
-      judgementTokens.input,
+      judgmentTokens.input,
       Math.min(judgeLimits.outputTokens, maxOutputTokens),
     ),
   };
 }
 
 /** Both orders of each two conditions, by each judge. */
-export function judgementsPerCase(conditions: number, judges: number): number {
+export function judgmentsPerCase(conditions: number, judges: number): number {
   return conditions * (conditions - 1) * judges;
 }
 

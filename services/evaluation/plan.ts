@@ -11,11 +11,11 @@ import type { CreatedData } from './answers/conditions.ts';
 import { promptsVersion } from './answers/version.ts';
 import { hashOfCase } from './cases.ts';
 import type { EvaluationCase } from './cases.ts';
-import { usualAnswer, usualJudgement } from './estimate.ts';
+import { usualAnswer, usualJudgment } from './estimate.ts';
 import type { Usual } from './estimate.ts';
 import { chooseJudges } from './judging/judges.ts';
 import type { Judge } from './judging/judges.ts';
-import { judgementPrompt } from './judging/prompt.ts';
+import { judgmentPrompt } from './judging/prompt.ts';
 import type { Planted } from './planted/planted.ts';
 import { hashOf } from './records/hash.ts';
 import type { AnswerLine, Condition } from './records/records.ts';
@@ -37,13 +37,13 @@ export type EvaluationPlan = {
   planted: Planted | null;
   versions: { prompts: string; judging: string };
   answerKey(evaluated: EvaluationCase, council: CreatedData, condition: Condition): string;
-  judgementKey(
+  judgmentKey(
     evaluated: EvaluationCase,
     judge: Judge,
     answers: { first: AnswerLine; second: AnswerLine },
   ): string;
   usualAnswer(condition: Condition, evaluated: EvaluationCase, council: CreatedData): Usual;
-  usualJudgement(judge: Judge): Usual;
+  usualJudgment(judge: Judge): Usual;
 };
 
 export type PlannedCase = { evaluated: EvaluationCase; council: CreatedData };
@@ -121,7 +121,7 @@ export async function planEvaluation(settings: PlanSettings): Promise<Evaluation
         seed,
         planted,
       ]),
-    judgementKey: (evaluated, { offer, effort }, { first, second }) =>
+    judgmentKey: (evaluated, { offer, effort }, { first, second }) =>
       hashOf([
         hashOfCase(evaluated),
         [offer.model, offer.provider, offer.remoteId, effort],
@@ -132,7 +132,7 @@ export async function planEvaluation(settings: PlanSettings): Promise<Evaluation
       ]),
     usualAnswer: (condition, evaluated, council) =>
       usualAnswer(condition, evaluated, council, offers),
-    usualJudgement,
+    usualJudgment,
   };
 }
 
@@ -169,5 +169,5 @@ function judgingVersion(): string {
     note: 'note',
   };
   const answers = { first: 'first', second: 'second' };
-  return hashOf(judgementPrompt(evaluated, answers, { delimiter: 'delimiter' })).slice(0, 12);
+  return hashOf(judgmentPrompt(evaluated, answers, { delimiter: 'delimiter' })).slice(0, 12);
 }

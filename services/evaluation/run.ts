@@ -10,7 +10,7 @@ import type { Arguments } from './arguments.ts';
 import { ArgumentError } from './arguments.ts';
 import { loadCases, selectCases } from './cases.ts';
 import type { EvaluationCase } from './cases.ts';
-import { judgementsPerCase, sumOf } from './estimate.ts';
+import { judgmentsPerCase, sumOf } from './estimate.ts';
 import { evaluate } from './evaluate.ts';
 import { judgeLimits } from './judging/judge.ts';
 import { planEvaluation } from './plan.ts';
@@ -36,7 +36,7 @@ export type Surroundings = {
   cases?: readonly EvaluationCase[];
 };
 
-/** @returns the exit code: 0 when every answer and judgement is there, else 1 */
+/** @returns the exit code: 0 when every answer and judgment is there, else 1 */
 export async function runEvaluation(given: Arguments, around: Surroundings): Promise<number> {
   const { say } = around;
   const plan = await planOf(given, around);
@@ -133,11 +133,11 @@ function planLines(plan: EvaluationPlan): string[] {
       micros: sumOf(all.map(({ micros }) => micros)),
     };
   });
-  const each = judgementsPerCase(conditions.length, 1) * cases.length;
+  const each = judgmentsPerCase(conditions.length, 1) * cases.length;
   const judging = judges.map((judge) => ({
     what: `Judge ${judge.offer.name}${judge.siblings > 0 ? ' (its maker has a seat on the panel)' : ''}`,
     calls: each,
-    micros: sumOf([plan.usualJudgement(judge).micros].map((one) => one && one * each)),
+    micros: sumOf([plan.usualJudgment(judge).micros].map((one) => one && one * each)),
   }));
   const rows = [...answers, ...judging];
   const total = {

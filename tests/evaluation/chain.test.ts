@@ -47,7 +47,7 @@ describe('a report', () => {
     for (const heading of headings) expect(heading).toMatch(/\(simulated\)$/);
     expect(markdown).toContain(simulatedNotice);
     expect(linesIn(folder.path, 'answers').every(({ simulated }) => simulated === true)).toBe(true);
-    expect(linesIn(folder.path, 'judgements').every(({ simulated }) => simulated === true)).toBe(
+    expect(linesIn(folder.path, 'judgments').every(({ simulated }) => simulated === true)).toBe(
       true,
     );
   });
@@ -92,11 +92,11 @@ describe('an evaluation that is run again', () => {
     using folder = newFolder();
     const asked = words(folder.path, ...few);
     const first = await evaluateHere(asked);
-    const path = join(folder.path, 'judgements.ndjson');
-    const judgements = linesIn(folder.path, 'judgements').length;
+    const path = join(folder.path, 'judgments.ndjson');
+    const judgments = linesIn(folder.path, 'judgments').length;
     appendFileSync(path, '{"key":"torn","caseId":');
     const second = await evaluateHere(asked);
-    expect(linesIn(folder.path, 'judgements')).toHaveLength(judgements);
+    expect(linesIn(folder.path, 'judgments')).toHaveLength(judgments);
     expect(second.report.figures).toEqual(first.report.figures);
   });
 
@@ -111,7 +111,7 @@ describe('an evaluation that is run again', () => {
     expect(first.cases.complete).toBeLessThan(10);
     expect(first.figures.completeCases).toBe(first.cases.complete);
     // No money went into a case that cannot be compared, but for answers that a later run needs.
-    const judgedCases = new Set(linesIn(folder.path, 'judgements').map(({ caseId }) => caseId));
+    const judgedCases = new Set(linesIn(folder.path, 'judgments').map(({ caseId }) => caseId));
     expect(judgedCases.size).toBe(first.cases.complete);
     expect(reportMarkdown(first)).toContain(
       '**Partial.** The budget did not allow a further call.',
@@ -141,7 +141,7 @@ describe('an evaluation that is run again', () => {
     expect(report.missing.length).toBeGreaterThan(0);
     const { report: second } = await evaluateHere(asked);
     expect(second.missing).toEqual([]);
-    for (const file of ['answers', 'judgements']) {
+    for (const file of ['answers', 'judgments']) {
       const keys = linesIn(folder.path, file).map(({ key }) => key);
       expect(new Set(keys).size).toBe(keys.length);
     }
@@ -163,13 +163,13 @@ describe('an evaluation that is run again', () => {
 });
 
 describe('a failure', () => {
-  test('of a model that refuses every judgement leaves no case to compare, and is reported', async () => {
+  test('of a model that refuses every judgment leaves no case to compare, and is reported', async () => {
     using folder = newFolder();
     const { report } = await evaluateHere(words(folder.path, ...few), {
       change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
     });
     expect(report.cases.complete).toBe(0);
-    expect(report.refusals).toEqual({ answers: 0, judgements: 10 * 12 });
+    expect(report.refusals).toEqual({ answers: 0, judgments: 10 * 12 });
     expect(report.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
     expect(reportMarkdown(report)).toContain('refused by a model: 0 answers, 120 judgments');
   });
@@ -201,9 +201,9 @@ describe('a failure', () => {
       { caseId: report.perCase[0]?.caseId, what: 'answer of strongest', why: 'refusal' },
     ]);
     expect(report.refusals.answers).toBe(1);
-    const judgements = linesIn(folder.path, 'judgements');
-    expect(judgements).toHaveLength(9 * 24);
-    expect(judgements.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
+    const judgments = linesIn(folder.path, 'judgments');
+    expect(judgments).toHaveLength(9 * 24);
+    expect(judgments.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
   });
 });
 

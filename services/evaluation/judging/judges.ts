@@ -4,14 +4,14 @@ import { holds } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { CreatedData } from '#services/evaluation/answers/conditions.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
-import { judgementTokens } from './prompt.ts';
+import { judgmentTokens } from './prompt.ts';
 
 /**
  * Who judges: strong models that took no part in any answer, of makers that have no seat on the panel
  * where there are any, each judge of another maker.
  */
 export type Judge = Placed & {
-  /** Seats of the panel with a model of the same maker: a reason to doubt its judgement. */
+  /** Seats of the panel with a model of the same maker: a reason to doubt its judgment. */
   siblings: number;
 };
 
@@ -32,20 +32,20 @@ export function chooseJudges(
   councils: readonly CreatedData[],
   named: readonly string[] | null,
 ): Judge[] {
-  const { isTaking, makersOfSeats, makersOfRoles, isSimulated } = placesOf(offers, councils);
+  const { takesPart, makersOfSeats, makersOfRoles, isSimulated } = placesOf(offers, councils);
   const outside = offers.filter(
     (offer) =>
-      !isTaking(offer) &&
+      !takesPart(offer) &&
       offer.simulated === isSimulated &&
       offer.price !== null &&
-      holds(offer, effort, judgementTokens),
+      holds(offer, effort, judgmentTokens),
   );
   const seat = (offer: Offer): Judge => ({
     offer,
     effort: nearestEffort(effort, offer.efforts),
     siblings: makersOfSeats.filter((maker) => maker === offer.family).length,
   });
-  if (named !== null) return namedJudges(offers, outside, isTaking, named).map(seat);
+  if (named !== null) return namedJudges(offers, outside, takesPart, named).map(seat);
   const judges: Judge[] = [];
   while (judges.length < wantedJudges) {
     const chosen = best(
@@ -74,7 +74,7 @@ function placesOf(offers: readonly Offer[], councils: readonly CreatedData[]) {
   const models = councils.flatMap(everyModel);
   const makersOfSeats = councils.flatMap(({ seats }) => seats.map(({ family }) => family));
   return {
-    isTaking: ({ model }: Offer) => models.some((one) => one.model === model),
+    takesPart: ({ model }: Offer) => models.some((one) => one.model === model),
     makersOfSeats,
     makersOfRoles: models.flatMap(
       ({ model }) => offers.find((offer) => offer.model === model)?.family ?? [],
@@ -86,13 +86,13 @@ function placesOf(offers: readonly Offer[], councils: readonly CreatedData[]) {
 function namedJudges(
   offers: readonly Offer[],
   outside: readonly Offer[],
-  isTaking: (offer: Offer) => boolean,
+  takesPart: (offer: Offer) => boolean,
   named: readonly string[],
 ): Offer[] {
   return [...new Set(named)].map((id) => {
     const offer = offers.find(({ model }) => model === id);
     if (offer === undefined) throw new JudgesError(`--judges: no connected provider offers ${id}.`);
-    if (isTaking(offer))
+    if (takesPart(offer))
       throw new JudgesError(`--judges: ${id} takes part in the answers, so it cannot judge them.`);
     if (!outside.includes(offer))
       throw new JudgesError(

@@ -47,7 +47,7 @@ export type ConditionFigures = {
 
 export type JudgeFigures = {
   judge: string;
-  judgements: number;
+  judgments: number;
   failed: number;
   /** Of pairs judged in both orders: the same verdict in both. */
   consistency: number | null;
@@ -151,7 +151,7 @@ function judgeFigures(collected: readonly CollectedCase[], judge: string): Judge
   const named = lines.filter(({ better }) => better === 'first' || better === 'second');
   return {
     judge,
-    judgements: lines.filter(({ failure }) => failure === null).length,
+    judgments: lines.filter(({ failure }) => failure === null).length,
     failed: lines.filter(({ failure }) => failure !== null).length,
     consistency: meanOf(both.map(([before, after]) => Number(before === after))),
     firstShare: meanOf(named.map(({ better }) => Number(better === 'first'))),

@@ -127,9 +127,9 @@ function costsNote({ simulated, figures }: Report): string {
 function judges({ figures }: Report): string {
   return table(
     ['Judge', 'Judgments', 'Failed', 'Same verdict in both orders', 'Prefers the first'],
-    figures.judges.map(({ judge, judgements, failed, consistency, firstShare }) => [
+    figures.judges.map(({ judge, judgments, failed, consistency, firstShare }) => [
       judge,
-      String(judgements),
+      String(judgments),
       String(failed),
       shareWords(consistency),
       shareWords(firstShare),
@@ -157,7 +157,7 @@ const listedAtMost = 50;
 function missing({ missing: all, refusals }: Report): string[] {
   if (all.length === 0) return ['Nothing: every answer and every judgment is there.'];
   return [
-    `${all.length} missing; refused by a model: ${refusals.answers} answers, ${refusals.judgements} judgments.`,
+    `${all.length} missing; refused by a model: ${refusals.answers} answers, ${refusals.judgments} judgments.`,
     all
       .slice(0, listedAtMost)
       .map(({ caseId, what, why }) => escapeMarkdown(`${caseId}: ${what}: ${why}`))

@@ -31,7 +31,7 @@ export type Report = {
   judges: (ReportedModel & { siblings: number })[];
   figures: Figures;
   missing: Missing[];
-  refusals: { answers: number; judgements: number };
+  refusals: { answers: number; judgments: number };
   perCase: { caseId: string; type: string; complete: boolean; scores: Record<string, string> }[];
 };
 
@@ -105,7 +105,7 @@ export function reportOf(
     refusals: {
       answers: missing.filter(({ what, why }) => why === 'refusal' && !what.startsWith('judgment'))
         .length,
-      judgements: missing.filter(
+      judgments: missing.filter(
         ({ what, why }) => why === 'refusal' && what.startsWith('judgment'),
       ).length,
     },
