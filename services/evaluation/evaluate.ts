@@ -4,10 +4,10 @@ import { usualConcurrency } from '#services/models/waiting.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 import { answerCase } from './answers/answer.ts';
 import type { CreatedData } from './answers/conditions.ts';
-import { Interrupted } from './answers/drive.ts';
 import type { World } from './answers/drive.ts';
 import type { EvaluationCase } from './cases.ts';
 import { collectedCase } from './collected.ts';
+import { usualAnswer, usualJudgment } from './estimate.ts';
 import { judgePair } from './judging/judge.ts';
 import type { JudgingWorld } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
@@ -121,7 +121,7 @@ async function answerOf(
   const key = plan.answerKey(evaluated, council, condition);
   const known = folder.answer(key);
   if (known !== null) return known;
-  const { mostMicros } = plan.usualAnswer(condition, evaluated, council);
+  const { mostMicros } = usualAnswer(condition, evaluated, council, { ...plan, ...world });
   return attempted(run, 'answers', mostMicros, async (allowance) => {
     const answer = await answerCase(
       { key, evaluated, condition, council },
@@ -147,7 +147,7 @@ async function judgmentOf(
   const { plan, folder, world } = run;
   const key = plan.judgmentKey(evaluated, judge, pair);
   if (folder.judgment(key) !== null) return;
-  const { mostMicros } = plan.usualJudgment(judge);
+  const { mostMicros } = usualJudgment(judge, { ...plan, ...world });
   await attempted(run, 'judgments', mostMicros, async (allowance) => {
     const registry = metered(plan.judging, { ...plan, ...world, allowance });
     folder.addJudgment(
@@ -175,7 +175,7 @@ async function attempted<Result>(
     if (error instanceof BudgetSpent) {
       run.ended ??= 'budget';
       run.tooLittleFor[kind] = true;
-    } else if (error instanceof Interrupted || run.signal.aborted) run.ended ??= 'interrupted';
+    } else if (run.signal.aborted) run.ended ??= 'interrupted';
     else throw error;
     return null;
   } finally {

@@ -90,6 +90,8 @@ test('names of models and words about a council are taken out of an answer', () 
   ]);
   expect(text).not.toMatch(/claude|anthropic|council|5 of 7|experts/i);
   expect(text).toContain('This advice recommends to wait.');
+  expect(text).toContain('- some see it so; some agree.');
+  expect(text).toContain("This advice's vote was close, and the assessment counts.");
   expect(headingsIn(text)).toEqual(['Recommendation:', 'Reasons and steps:']);
   expect(revealing).toEqual([]);
 });

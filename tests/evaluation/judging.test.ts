@@ -134,7 +134,13 @@ describe('a judgment', () => {
           if (typeof next !== 'string') throw next;
           yield {
             type: 'reply',
-            reply: { text: next, usage: unknownUsage, billedCost: null, finish: 'stop', answeredBy: 'x' },
+            reply: {
+              text: next,
+              usage: unknownUsage,
+              billedCost: null,
+              finish: 'stop',
+              answeredBy: 'x',
+            },
           };
         },
       }),

@@ -97,8 +97,9 @@ test('a wrong key ends in answers that are missing, with the reason', async () =
     Object.entries(source).map(([name, value]) => [name, value === key ? 'invalid' : value]),
   );
   const { report } = await evaluateHere(words(folder.path), { source: refused });
-  expect(report.cases.complete).toBe(0);
+  expect(report.figures.completeCases).toBe(0);
   expect(report.missing).toContainEqual({
+    kind: 'answer',
     caseId: 'bakery-second-shop',
     what: 'answer of strongest',
     why: 'auth',

@@ -18,7 +18,9 @@ export function blinded(text: string, models: readonly NamedModel[]): Blinded {
     const [, form = '', words = ''] = /^(- )?(.*)$/.exec(line) ?? [];
     let neutral = words === '' ? '' : scrub(words);
     for (const [pattern, instead] of neutralWords)
-      neutral = neutral.replace(pattern, (found) => (isCapital(found) ? capital(instead) : instead));
+      neutral = neutral.replace(pattern, (found) =>
+        isCapital(found) ? capital(instead) : instead,
+      );
     return `${form}${neutral}`;
   });
   const blind = lines.join('\n');

@@ -3,6 +3,7 @@ import { best, byUse, nearestEffort, tierDistance } from '#services/models/seati
 import { holds } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { CreatedData } from '#services/evaluation/answers/conditions.ts';
+import { EvaluationError } from '#services/evaluation/evaluation-error.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
 import { judgmentTokens } from './prompt.ts';
 
@@ -15,17 +16,12 @@ export type Judge = Placed & {
   siblings: number;
 };
 
-/** There is no model left to judge, or a wanted one cannot judge; one sentence. */
-export class JudgesError extends Error {
-  override readonly name = 'JudgesError';
-}
-
 const wantedJudges = 2;
 
 /**
  * @param councils of all cases, because a long question may seat other models
  * @param named ids of models; null leaves the choice to the rules
- * @throws JudgesError
+ * @throws EvaluationError when no model is left to judge, or a wanted one cannot judge
  */
 export function chooseJudges(
   offers: readonly Offer[],
@@ -62,7 +58,7 @@ export function chooseJudges(
     judges.push(seat(chosen));
   }
   if (judges.length === 0)
-    throw new JudgesError(
+    throw new EvaluationError(
       'Every model that is connected takes part in the answers, so none is left to judge them. Connect another one, or choose a strategy with fewer models.',
     );
   return judges;
@@ -91,11 +87,14 @@ function namedJudges(
 ): Offer[] {
   return [...new Set(named)].map((id) => {
     const offer = offers.find(({ model }) => model === id);
-    if (offer === undefined) throw new JudgesError(`--judges: no connected provider offers ${id}.`);
+    if (offer === undefined)
+      throw new EvaluationError(`--judges: no connected provider offers ${id}.`);
     if (takesPart(offer))
-      throw new JudgesError(`--judges: ${id} takes part in the answers, so it cannot judge them.`);
+      throw new EvaluationError(
+        `--judges: ${id} takes part in the answers, so it cannot judge them.`,
+      );
     if (!outside.includes(offer))
-      throw new JudgesError(
+      throw new EvaluationError(
         `--judges: ${id} has no known price, cannot hold two answers with the rubric, or is simulated where the answers are not.`,
       );
     return offer;

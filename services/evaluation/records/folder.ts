@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LinesError, openLines } from './lines.ts';
+import { EvaluationError } from '#services/evaluation/evaluation-error.ts';
+import { openLines } from './lines.ts';
 import type { Lines } from './lines.ts';
 import { answerLine, callLine, judgmentLine } from './records.ts';
 import type { AnswerLine, CallLine, JudgmentLine } from './records.ts';
@@ -17,7 +18,7 @@ export type Folder = {
   close(): void;
 };
 
-/** @throws LinesError for a folder whose answers are simulated where these are not, or the reverse */
+/** @throws EvaluationError for a folder whose answers are simulated where these are not, or the reverse */
 export function openFolder(
   path: string,
   { retryFailed, simulated }: { retryFailed: boolean; simulated: boolean },
@@ -27,7 +28,7 @@ export function openFolder(
   const judgments = openLines(join(path, 'judgments.ndjson'), judgmentLine);
   const calls = openLines(join(path, 'calls.ndjson'), callLine);
   if (answers.all().some((line) => line.simulated !== simulated))
-    throw new LinesError(
+    throw new EvaluationError(
       `${path} holds ${simulated ? 'answers of real models' : 'simulated answers'}. Choose another folder.`,
     );
   const answersByKey = new Map(answers.all().map((line) => [line.key, line]));

@@ -59,7 +59,7 @@ export function figuresOf(
   collected: readonly CollectedCase[],
   conditions: readonly Condition[],
   judges: readonly string[],
-  { seed, resamples }: { seed: number; resamples?: number },
+  { seed }: { seed: number },
 ): Figures {
   const complete = collected.filter(({ isComplete }) => isComplete);
   const pairs = pairsOf(conditions);
@@ -68,8 +68,7 @@ export function figuresOf(
     ...conditions.map((condition) => shareMet(one, condition)),
     ...conditions.map((condition) => shareTrapped(one, condition)),
   ]);
-  const drawn = { seed, ...(resamples === undefined ? {} : { resamples }) };
-  const estimates = estimateMeans(rows, drawn);
+  const estimates = estimateMeans(rows, { seed });
   const at = (index: number): Estimate => estimates[index] ?? { mean: null, interval: null };
   const comparisons = pairs.map(({ one, other }, index) => {
     const scores = complete.map((each) => present(pairScore(each, { one, other })));

@@ -22,13 +22,13 @@ export function reportMarkdown(report: Report): string {
     .join('\n\n')}\n`;
 }
 
-function notices({ simulated, ended, cases }: Report): string[] {
+function notices({ simulated, ended, cases, figures: { completeCases } }: Report): string[] {
   return [
     ...(simulated === null ? [] : [`> **${simulated.notice}**`]),
-    ...(ended === 'complete' && cases.complete === cases.asked
+    ...(ended === 'complete' && completeCases === cases.asked
       ? []
       : [
-          `> **Partial.** ${endedWords[ended]} ${cases.complete} of ${cases.asked} cases are complete, and only these are compared.`,
+          `> **Partial.** ${endedWords[ended]} ${completeCases} of ${cases.asked} cases are complete, and only these are compared.`,
         ]),
   ];
 }
@@ -179,7 +179,7 @@ function run({ at, seed, versions, strategy, cases, budget, figures }: Report): 
   const lines = [
     `Date: ${at}`,
     `Strategy: ${strategy.id}, version ${strategy.version}`,
-    `Cases: ${cases.asked}, complete ${cases.complete}`,
+    `Cases: ${cases.asked}, complete ${figures.completeCases}`,
     `Seed: ${seed}`,
     `Versions: product ${versions.product}, prompts ${versions.prompts}, judging ${versions.judging}, metric ${versions.metric}, catalogue ${versions.catalogue}`,
     `Counted against the budget: ${usd(budget.countedUsd, [2, 4], 'en-US')} (${limit})`,
