@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import * as v from 'valibot';
 import { optimizationLimits } from '#services/optimizations/contract/requests.ts';
 import { challengeTypes } from '#services/optimizations/run/events.ts';
+import { EvaluationError } from './evaluation-error.ts';
 import { hashOf } from './records/hash.ts';
 
 /**
@@ -51,32 +52,27 @@ function hasOwnIds(items: readonly { id: string }[]): boolean {
 
 const folder = new URL('./cases/', import.meta.url);
 
-/** A case, or a selection of cases, that cannot be used; one sentence. */
-export class CaseError extends Error {
-  override readonly name = 'CaseError';
-}
-
 /**
  * All cases, in the order of their files.
  *
- * @throws CaseError that names the file and the field
+ * @throws EvaluationError that names the file and the field
  */
-export function loadCases(from: URL = folder): EvaluationCase[] {
-  return readdirSync(from)
+export function loadCases(): EvaluationCase[] {
+  return readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
     .toSorted()
-    .map((file) => readCase(file, readFileSync(new URL(file, from), 'utf8')));
+    .map((file) => readCase(file, readFileSync(new URL(file, folder), 'utf8')));
 }
 
-/** @throws CaseError */
+/** @throws EvaluationError */
 export function readCase(file: string, text: string): EvaluationCase {
   const parsed = v.safeParse(evaluationCase, jsonOf(file, text));
   if (!parsed.success) {
     const [issue] = parsed.issues;
-    throw new CaseError(`${file}: ${v.getDotPath(issue) ?? 'the file'}: ${issue.message}`);
+    throw new EvaluationError(`${file}: ${v.getDotPath(issue) ?? 'the file'}: ${issue.message}`);
   }
   if (parsed.output.id !== basename(file, '.json'))
-    throw new CaseError(`${file}: id: must be the name of the file`);
+    throw new EvaluationError(`${file}: id: must be the name of the file`);
   return parsed.output;
 }
 
@@ -84,14 +80,14 @@ function jsonOf(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CaseError(`${file}: is not valid JSON`);
+    throw new EvaluationError(`${file}: is not valid JSON`);
   }
 }
 
 /**
  * `all`, or ids and types with commas.
  *
- * @throws CaseError for a word that is neither
+ * @throws EvaluationError for a word that is neither
  */
 export function selectCases(all: readonly EvaluationCase[], words: string): EvaluationCase[] {
   if (words === 'all') return [...all];
@@ -100,7 +96,7 @@ export function selectCases(all: readonly EvaluationCase[], words: string): Eval
     (word) => !all.some((each) => each.id === word || each.type === word),
   );
   if (unknown !== undefined)
-    throw new CaseError(
+    throw new EvaluationError(
       `--cases: "${unknown}" is no case and no type. Types: ${challengeTypes.join(', ')}`,
     );
   return all.filter(({ id: own, type }) => wanted.includes(own) || wanted.includes(type));

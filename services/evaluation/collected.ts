@@ -2,7 +2,7 @@ import type { EvaluationCase } from './cases.ts';
 import type { Judge } from './judging/judges.ts';
 import type { EvaluationPlan, PlannedCase } from './plan.ts';
 import type { Folder } from './records/folder.ts';
-import type { AnswerLine, Condition, JudgementLine } from './records/records.ts';
+import type { AnswerLine, Condition, JudgmentLine } from './records/records.ts';
 
 /** What a folder holds of what a plan asks. */
 
@@ -13,8 +13,8 @@ export type Judged = {
   pair: Pair;
   judge: Judge;
   /** `one` stands first here and second in the other; null while there is none. */
-  oneFirst: JudgementLine | null;
-  otherFirst: JudgementLine | null;
+  oneFirst: JudgmentLine | null;
+  otherFirst: JudgmentLine | null;
 };
 
 export type CollectedCase = {
@@ -22,7 +22,7 @@ export type CollectedCase = {
   /** By condition; absent while there is none. */
   answers: Partial<Record<Condition, AnswerLine>>;
   judged: Judged[];
-  /** Every answer and every judgement is there, and none has failed. */
+  /** Every answer and every judgment is there, and none has failed. */
   isComplete: boolean;
 };
 
@@ -34,7 +34,7 @@ export function pairsOf(conditions: readonly Condition[]): Pair[] {
 
 export function collectedCase(
   plan: EvaluationPlan,
-  folder: Pick<Folder, 'answer' | 'judgement'>,
+  folder: Pick<Folder, 'answer' | 'judgment'>,
   { evaluated, council }: PlannedCase,
 ): CollectedCase {
   const answers: CollectedCase['answers'] = {};
@@ -42,8 +42,8 @@ export function collectedCase(
     const answer = folder.answer(plan.answerKey(evaluated, council, condition));
     if (answer !== null) answers[condition] = answer;
   }
-  const judgementOf = (judge: Judge, first: AnswerLine, second: AnswerLine) =>
-    folder.judgement(plan.judgementKey(evaluated, judge, { first, second }));
+  const judgmentOf = (judge: Judge, first: AnswerLine, second: AnswerLine) =>
+    folder.judgment(plan.judgmentKey(evaluated, judge, { first, second }));
   const judged = pairsOf(plan.conditions).flatMap((pair) =>
     plan.judges.map((judge): Judged => {
       const [one, other] = [answers[pair.one], answers[pair.other]];
@@ -51,8 +51,8 @@ export function collectedCase(
       return {
         pair,
         judge,
-        oneFirst: hasBoth ? judgementOf(judge, one, other) : null,
-        otherFirst: hasBoth ? judgementOf(judge, other, one) : null,
+        oneFirst: hasBoth ? judgmentOf(judge, one, other) : null,
+        otherFirst: hasBoth ? judgmentOf(judge, other, one) : null,
       };
     }),
   );

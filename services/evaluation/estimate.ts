@@ -1,5 +1,6 @@
 import { callMicros } from '#services/models/estimate.ts';
 import type { Effort } from '#services/models/model.ts';
+import { isFree } from '#services/models/offer.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { promptCharacters } from '#services/models/seating/characters.ts';
 import { usualCalls } from '#services/models/seating/tokens.ts';
@@ -10,39 +11,60 @@ import type { CreatedData } from './answers/conditions.ts';
 import type { EvaluationCase } from './cases.ts';
 import { judgeLimits } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
-import { judgementTokens } from './judging/prompt.ts';
+import { judgmentTokens } from './judging/prompt.ts';
+import { mostMicros, offerOf } from './prices.ts';
+import type { Prices } from './prices.ts';
 import type { Condition } from './records/records.ts';
 
 /**
- * What an evaluation is likely to cost, before it runs: `micros`, null with an unknown price.
- * `mostMicros` is what the same calls cost if each writes all that it may.
+ * What an evaluation is likely to cost, before it runs. `mostMicros` is what the same calls cost if each
+ * writes all that it may. Models without a known price were refused before.
  */
-export type Usual = { calls: number; micros: number | null; mostMicros: number };
+export type Usual = { calls: number; micros: number; mostMicros: number };
 
 /** One answer: the usual calls, without retries and repairs. */
 export function usualAnswer(
   condition: Condition,
   evaluated: EvaluationCase,
   council: CreatedData,
-  offers: readonly Offer[],
+  prices: Prices,
 ): Usual {
-  const calls = callsOf(condition, evaluated, council);
-  const priceOf = ({ model, provider }: Called) =>
-    offers.find((one) => one.model === model && one.provider === provider)?.price ?? null;
+  const calls = callsOf(condition, evaluated, council).map(({ model, effort, tokens }) =>
+    usualCall(
+      { offer: offerOf(prices.offers, model), effort },
+      tokens,
+      mostOutput(council, model),
+      prices,
+    ),
+  );
   return {
     calls: calls.length,
-    micros: sumOf(
-      calls.map(({ model, effort, tokens }) =>
-        callMicros({ offer: { price: priceOf(model) }, effort }, tokens),
-      ),
-    ),
-    mostMicros: calls.reduce(
-      (sum, { model, tokens }) =>
-        sum + mostOf(priceOf(model), tokens.input, mostOutput(council, model)),
-      0,
-    ),
+    micros: calls.reduce((sum, { micros }) => sum + micros, 0),
+    mostMicros: calls.reduce((sum, { mostMicros: most }) => sum + most, 0),
   };
 }
+
+export function usualJudgment({ offer, effort }: Judge, prices: Prices): Usual {
+  const maxOutputTokens = Math.min(judgeLimits.outputTokens, offer.maxOutputTokens);
+  return usualCall({ offer, effort }, judgmentTokens, maxOutputTokens, prices);
+}
+
+function usualCall(
+  { offer, effort }: { offer: Offer | undefined; effort: Effort | null },
+  tokens: CallTokens,
+  maxOutputTokens: number,
+  { catalogue, clock }: Prices,
+): Usual {
+  const micros = offer === undefined ? null : callMicros({ offer, effort }, tokens);
+  if (offer === undefined || micros === null)
+    throw new RangeError('A model without a known price is part of the plan');
+  const most = { promptBytes: tokens.input * bytesPerToken, maxOutputTokens };
+  const price = catalogue.priceOf(offer.model, new Date(clock()).toISOString());
+  return { calls: 1, micros, mostMicros: isFree(offer) ? 0 : mostMicros(most, price) };
+}
+
+/** Of prompts in English, with room to spare. */
+const bytesPerToken = 6;
 
 type Called = CouncilModel;
 type PlannedCall = { model: Called; effort: Effort | null; tokens: CallTokens };
@@ -99,39 +121,4 @@ function callsOf(
 
 function mostOutput({ schedule }: CreatedData, { maxOutputTokens = Infinity }: Called): number {
   return Math.min(schedule.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
-}
-
-/** As `metered.ts` bounds a call, with the usual length of a prompt. */
-function mostOf(price: Offer['price'], input: number, output: number): number {
-  return price === null
-    ? 0
-    : Math.ceil(input * bytesPerToken * price.inputPerMTok + output * price.outputPerMTok);
-}
-
-/** Of prompts in English, with room to spare. */
-const bytesPerToken = 6;
-
-export function usualJudgement(judge: Judge): Usual {
-  const { price, maxOutputTokens } = judge.offer;
-  return {
-    calls: 1,
-    micros: callMicros(judge, judgementTokens),
-    mostMicros: mostOf(
-      price,
-      judgementTokens.input,
-      Math.min(judgeLimits.outputTokens, maxOutputTokens),
-    ),
-  };
-}
-
-/** Both orders of each two conditions, by each judge. */
-export function judgementsPerCase(conditions: number, judges: number): number {
-  return conditions * (conditions - 1) * judges;
-}
-
-export function sumOf(all: readonly (number | null)[]): number | null {
-  return all.reduce<number | null>(
-    (sum, one) => (sum === null || one === null ? null : sum + one),
-    0,
-  );
 }

@@ -4,10 +4,10 @@ import { usualConcurrency } from '#services/models/waiting.ts';
 import { seededOrder } from '#services/platform/seeded.ts';
 import { answerCase } from './answers/answer.ts';
 import type { CreatedData } from './answers/conditions.ts';
-import { Interrupted } from './answers/drive.ts';
 import type { World } from './answers/drive.ts';
 import type { EvaluationCase } from './cases.ts';
 import { collectedCase } from './collected.ts';
+import { usualAnswer, usualJudgment } from './estimate.ts';
 import { judgePair } from './judging/judge.ts';
 import type { JudgingWorld } from './judging/judge.ts';
 import type { Judge } from './judging/judges.ts';
@@ -20,7 +20,7 @@ import type { AnswerLine, Condition } from './records/records.ts';
 
 /**
  * Runs what a plan lists and the folder does not hold yet: case by case, all answers and then their
- * judgements, so that an evaluation that ends early has whole cases.
+ * judgments, so that an evaluation that ends early has whole cases.
  */
 export type Ended = 'complete' | 'budget' | 'interrupted';
 
@@ -44,7 +44,7 @@ export async function evaluate(
     world,
     signal: AbortSignal.any([world.signal, failed.signal]),
     ended: null,
-    tooLittleFor: { answers: false, judgements: false },
+    tooLittleFor: { answers: false, judgments: false },
     lanes: new Map(),
   };
   const limit = pLimit(plan.parallel);
@@ -74,7 +74,7 @@ type Run = {
   /** Why no further answer begins; null while they do. */
   ended: Exclude<Ended, 'complete'> | null;
   /** What is left of the budget is too little for an answer, or even for a judgment. */
-  tooLittleFor: { answers: boolean; judgements: boolean };
+  tooLittleFor: { answers: boolean; judgments: boolean };
   lanes: Map<string, LimitFunction>;
 };
 
@@ -91,13 +91,13 @@ async function evaluateCase(
   const given = answers.filter((answer) => answer !== null && answer.failure === null);
   // Only whole cases are compared, so a judgment of any other would be paid for nothing.
   if (given.length < plan.conditions.length) return sayCase(run, { evaluated, council });
-  const limit = pLimit(judgementsAtOnce);
+  const limit = pLimit(judgmentsAtOnce);
   const pairs = given.flatMap((first) =>
     given.flatMap((second) => (first === second ? [] : [{ first: first!, second: second! }])),
   );
   await Promise.all(
     plan.judges.flatMap((judge) =>
-      pairs.map(async (pair) => limit(async () => judgementOf(run, evaluated, judge, pair))),
+      pairs.map(async (pair) => limit(async () => judgmentOf(run, evaluated, judge, pair))),
     ),
   );
   sayCase(run, { evaluated, council });
@@ -109,7 +109,7 @@ function sayCase({ plan, folder, world }: Run, planned: PlannedCase): void {
   world.say(`${planned.evaluated.id}: ${state}`);
 }
 
-const judgementsAtOnce = 4;
+const judgmentsAtOnce = 4;
 
 async function answerOf(
   run: Run,
@@ -121,7 +121,7 @@ async function answerOf(
   const key = plan.answerKey(evaluated, council, condition);
   const known = folder.answer(key);
   if (known !== null) return known;
-  const { mostMicros } = plan.usualAnswer(condition, evaluated, council);
+  const { mostMicros } = usualAnswer(condition, evaluated, council, { ...plan, ...world });
   return attempted(run, 'answers', mostMicros, async (allowance) => {
     const answer = await answerCase(
       { key, evaluated, condition, council },
@@ -138,19 +138,19 @@ async function answerOf(
   });
 }
 
-async function judgementOf(
+async function judgmentOf(
   run: Run,
   evaluated: EvaluationCase,
   judge: Judge,
   pair: { first: AnswerLine; second: AnswerLine },
 ): Promise<void> {
   const { plan, folder, world } = run;
-  const key = plan.judgementKey(evaluated, judge, pair);
-  if (folder.judgement(key) !== null) return;
-  const { mostMicros } = plan.usualJudgement(judge);
-  await attempted(run, 'judgements', mostMicros, async (allowance) => {
+  const key = plan.judgmentKey(evaluated, judge, pair);
+  if (folder.judgment(key) !== null) return;
+  const { mostMicros } = usualJudgment(judge, { ...plan, ...world });
+  await attempted(run, 'judgments', mostMicros, async (allowance) => {
     const registry = metered(plan.judging, { ...plan, ...world, allowance });
-    folder.addJudgement(
+    folder.addJudgment(
       await judgePair(
         { key, evaluated, judge, ...pair, seed: String(plan.seed) },
         { ...world, registry, signal: run.signal },
@@ -175,7 +175,7 @@ async function attempted<Result>(
     if (error instanceof BudgetSpent) {
       run.ended ??= 'budget';
       run.tooLittleFor[kind] = true;
-    } else if (error instanceof Interrupted || run.signal.aborted) run.ended ??= 'interrupted';
+    } else if (run.signal.aborted) run.ended ??= 'interrupted';
     else throw error;
     return null;
   } finally {

@@ -3,10 +3,7 @@ import { SettingsError } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { ArgumentError, readArguments, usage } from './arguments.ts';
-import { CaseError } from './cases.ts';
-import { JudgesError } from './judging/judges.ts';
-import { PriceError } from './plan.ts';
-import { LinesError } from './records/lines.ts';
+import { EvaluationError } from './evaluation-error.ts';
 import { runEvaluation } from './run.ts';
 
 /**
@@ -44,8 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 /** Written for the operator; the trace of any other error is shown. */
 function isExpected(error: unknown): error is Error {
-  const expected = [CaseError, JudgesError, LinesError, PriceError, Problem, SettingsError];
-  return expected.some((kind) => error instanceof kind);
+  return [EvaluationError, Problem, SettingsError].some((kind) => error instanceof kind);
 }
 
 function say(line: string): void {

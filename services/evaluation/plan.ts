@@ -11,12 +11,12 @@ import type { CreatedData } from './answers/conditions.ts';
 import { promptsVersion } from './answers/version.ts';
 import { hashOfCase } from './cases.ts';
 import type { EvaluationCase } from './cases.ts';
-import { usualAnswer, usualJudgement } from './estimate.ts';
-import type { Usual } from './estimate.ts';
+import { EvaluationError } from './evaluation-error.ts';
 import { chooseJudges } from './judging/judges.ts';
 import type { Judge } from './judging/judges.ts';
-import { judgementPrompt } from './judging/prompt.ts';
+import { judgmentPrompt } from './judging/prompt.ts';
 import type { Planted } from './planted/planted.ts';
+import { offerOf } from './prices.ts';
 import { hashOf } from './records/hash.ts';
 import type { AnswerLine, Condition } from './records/records.ts';
 
@@ -37,13 +37,11 @@ export type EvaluationPlan = {
   planted: Planted | null;
   versions: { prompts: string; judging: string };
   answerKey(evaluated: EvaluationCase, council: CreatedData, condition: Condition): string;
-  judgementKey(
+  judgmentKey(
     evaluated: EvaluationCase,
     judge: Judge,
     answers: { first: AnswerLine; second: AnswerLine },
   ): string;
-  usualAnswer(condition: Condition, evaluated: EvaluationCase, council: CreatedData): Usual;
-  usualJudgement(judge: Judge): Usual;
 };
 
 export type PlannedCase = { evaluated: EvaluationCase; council: CreatedData };
@@ -68,14 +66,9 @@ export type PlanSettings = Pick<
   clock: () => number;
 };
 
-/** A model whose price is unknown would make the budget a wish; one sentence. */
-export class PriceError extends Error {
-  override readonly name = 'PriceError';
-}
-
 /**
  * @throws Problem when the strategy cannot be seated
- * @throws JudgesError, PriceError
+ * @throws EvaluationError when nobody can judge, or a price is unknown
  */
 export async function planEvaluation(settings: PlanSettings): Promise<EvaluationPlan> {
   const { strategy, conditions, seed, judging, planted, endpoints } = settings;
@@ -121,7 +114,7 @@ export async function planEvaluation(settings: PlanSettings): Promise<Evaluation
         seed,
         planted,
       ]),
-    judgementKey: (evaluated, { offer, effort }, { first, second }) =>
+    judgmentKey: (evaluated, { offer, effort }, { first, second }) =>
       hashOf([
         hashOfCase(evaluated),
         [offer.model, offer.provider, offer.remoteId, effort],
@@ -130,13 +123,10 @@ export async function planEvaluation(settings: PlanSettings): Promise<Evaluation
         seed,
         planted,
       ]),
-    usualAnswer: (condition, evaluated, council) =>
-      usualAnswer(condition, evaluated, council, offers),
-    usualJudgement,
   };
 }
 
-/** @throws PriceError */
+/** No budget could be kept with a model whose price is unknown. */
 function refuseUnpriced(
   conditions: readonly Condition[],
   councils: readonly CreatedData[],
@@ -145,13 +135,9 @@ function refuseUnpriced(
   const called = councils.flatMap((council) =>
     conditions.flatMap((condition) => modelsOf(condition, council)),
   );
-  const unpriced = called.find(
-    ({ model, provider }) =>
-      (offers.find((offer) => offer.model === model && offer.provider === provider)?.price ??
-        null) === null,
-  );
+  const unpriced = called.find((model) => (offerOf(offers, model)?.price ?? null) === null);
   if (unpriced !== undefined)
-    throw new PriceError(
+    throw new EvaluationError(
       `The price of ${unpriced.model} is not known, so no budget could be kept. Add its price to the file of MODELS_FILE.`,
     );
 }
@@ -169,5 +155,5 @@ function judgingVersion(): string {
     note: 'note',
   };
   const answers = { first: 'first', second: 'second' };
-  return hashOf(judgementPrompt(evaluated, answers, { delimiter: 'delimiter' })).slice(0, 12);
+  return hashOf(judgmentPrompt(evaluated, answers, { delimiter: 'delimiter' })).slice(0, 12);
 }

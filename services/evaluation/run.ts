@@ -9,8 +9,7 @@ import { conditionWords } from './answers/conditions.ts';
 import type { Arguments } from './arguments.ts';
 import { ArgumentError } from './arguments.ts';
 import { loadCases, selectCases } from './cases.ts';
-import type { EvaluationCase } from './cases.ts';
-import { judgementsPerCase, sumOf } from './estimate.ts';
+import { usualAnswer, usualJudgment } from './estimate.ts';
 import { evaluate } from './evaluate.ts';
 import { judgeLimits } from './judging/judge.ts';
 import { planEvaluation } from './plan.ts';
@@ -32,16 +31,14 @@ export type Surroundings = {
   signal: AbortSignal;
   clock: () => number;
   say: (line: string) => void;
-  /** In place of those of the repository. */
-  cases?: readonly EvaluationCase[];
 };
 
-/** @returns the exit code: 0 when every answer and judgement is there, else 1 */
+/** @returns the exit code: 0 when every answer and judgment is there, else 1 */
 export async function runEvaluation(given: Arguments, around: Surroundings): Promise<number> {
   const { say } = around;
   const plan = await planOf(given, around);
   if (plan.planted !== null) say(simulatedNotice);
-  for (const line of planLines(plan)) say(line);
+  for (const line of planLines(plan, around)) say(line);
   if (given.dryRun) return 0;
   const report = await evaluatedReport(given, plan, around);
   say(`Report: ${join(given.out, 'report.md')}`);
@@ -84,7 +81,7 @@ export async function planOf(given: Arguments, around: Surroundings): Promise<Ev
     ...modelsFor(given, around),
     strategy,
     conditions: given.conditions,
-    cases: selectCases(around.cases ?? loadCases(), given.cases),
+    cases: selectCases(loadCases(), given.cases),
     judges: given.judges,
     seed: given.seed,
     parallel: given.parallel,
@@ -121,32 +118,34 @@ function modelsFor(given: Arguments, { env, catalogue, clock }: Surroundings): M
 }
 
 /** Who answers and who judges, and what that is likely to cost. */
-function planLines(plan: EvaluationPlan): string[] {
+function planLines(plan: EvaluationPlan, { clock }: Surroundings): string[] {
+  const prices = { ...plan, clock };
   const { conditions, cases, judges } = plan;
   const answers = conditions.map((condition) => {
     const all = cases.map(({ evaluated, council }) =>
-      plan.usualAnswer(condition, evaluated, council),
+      usualAnswer(condition, evaluated, council, prices),
     );
     return {
       what: conditionWords[condition],
       calls: all.reduce((sum, { calls }) => sum + calls, 0),
-      micros: sumOf(all.map(({ micros }) => micros)),
+      micros: all.reduce((sum, { micros }) => sum + micros, 0),
     };
   });
-  const each = judgementsPerCase(conditions.length, 1) * cases.length;
+  // Both orders of each two conditions.
+  const each = conditions.length * (conditions.length - 1) * cases.length;
   const judging = judges.map((judge) => ({
     what: `Judge ${judge.offer.name}${judge.siblings > 0 ? ' (its maker has a seat on the panel)' : ''}`,
     calls: each,
-    micros: sumOf([plan.usualJudgement(judge).micros].map((one) => one && one * each)),
+    micros: usualJudgment(judge, prices).micros * each,
   }));
   const rows = [...answers, ...judging];
   const total = {
     what: `Together, ${cases.length} cases`,
     calls: rows.reduce((sum, { calls }) => sum + calls, 0),
-    micros: sumOf(rows.map(({ micros }) => micros)),
+    micros: rows.reduce((sum, { micros }) => sum + micros, 0),
   };
-  return [...rows, total].map(({ what, calls, micros }) => {
-    const cost = micros === null ? 'price unknown' : `about ${usd(micros / 1e6, [2, 2], 'en-US')}`;
-    return `${what}: ${calls} calls, ${cost}`;
-  });
+  return [...rows, total].map(
+    ({ what, calls, micros }) =>
+      `${what}: ${calls} calls, about ${usd(micros / 1e6, [2, 2], 'en-US')}`,
+  );
 }

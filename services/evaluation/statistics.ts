@@ -1,7 +1,7 @@
 import { seededRandom } from './records/random.ts';
 
 /**
- * The arithmetic of an evaluation. A case is the unit that is drawn: its judgements belong together, so
+ * The arithmetic of an evaluation. A case is the unit that is drawn: its judgments belong together, so
  * intervals come from drawing whole cases again, the same cases for every figure. Pure.
  */
 

@@ -85,13 +85,14 @@ test('options side by side stand as other options, without their voters', () => 
 test('names of models and words about a council are taken out of an answer', () => {
   const written =
     'Recommendation:\nThe council recommends to wait. As Claude, made by Anthropic, I agree.\n\nReasons and steps:\n- 5 of 7 models see it so; the experts agree.\n- The council’s vote was close, and the vote counts.';
-  const { text, neutralized, revealing } = blinded(written, [
+  const { text, revealing } = blinded(written, [
     { model: 'claude-sonnet-5-5', name: 'Claude Sonnet 5.5', family: 'anthropic' },
   ]);
   expect(text).not.toMatch(/claude|anthropic|council|5 of 7|experts/i);
   expect(text).toContain('This advice recommends to wait.');
+  expect(text).toContain('- some see it so; some agree.');
+  expect(text).toContain("This advice's vote was close, and the assessment counts.");
   expect(headingsIn(text)).toEqual(['Recommendation:', 'Reasons and steps:']);
-  expect(neutralized).toBe(5);
   expect(revealing).toEqual([]);
 });
 
@@ -103,5 +104,5 @@ test('words that stay and may reveal how an answer was made are listed once', ()
 test('words of a business that only look like those of a council are left alone', () => {
   const business =
     '- The pricing model needs a solar panel, and a majority of customers pays by card.';
-  expect(blinded(business, [])).toEqual({ text: business, neutralized: 0, revealing: [] });
+  expect(blinded(business, [])).toEqual({ text: business, revealing: [] });
 });

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EvaluationPlan } from '#services/evaluation/plan.ts';
@@ -26,20 +26,12 @@ test('an evaluation finds the condition that was planted as the best', async () 
   expect(report.figures.best).toBe(plantedBest(11));
 });
 
-test('an evaluation names none the best where none was planted', async () => {
-  using folder = newFolder();
-  const { report } = await evaluateHere(words(folder.path, '--seed', '12', '--plant', 'none'));
-  expect(report.missing).toEqual([]);
-  expect(report.figures.best).toBeNull();
-  expect(report.simulated?.found).toBe(true);
-});
-
 const few = ['--cases', 'finance,hiring', '--seed', '5'];
 
 describe('a report', () => {
-  test('of simulated models says so above every part and in every line of its records', async () => {
+  test('of simulated models says so in every part and line, and names no best with few cases', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path, ...few));
+    const { report } = await evaluateHere(words(folder.path, '--plant', 'council', ...few));
     const markdown = reportMarkdown(report);
     expect(readFileSync(join(folder.path, 'report.md'), 'utf8')).toBe(markdown);
     const headings = markdown.match(/^#.*$/gm) ?? [];
@@ -47,17 +39,12 @@ describe('a report', () => {
     for (const heading of headings) expect(heading).toMatch(/\(simulated\)$/);
     expect(markdown).toContain(simulatedNotice);
     expect(linesIn(folder.path, 'answers').every(({ simulated }) => simulated === true)).toBe(true);
-    expect(linesIn(folder.path, 'judgements').every(({ simulated }) => simulated === true)).toBe(
+    expect(linesIn(folder.path, 'judgments').every(({ simulated }) => simulated === true)).toBe(
       true,
     );
-  });
-
-  test('names no best condition with few cases, and says how many it takes', async () => {
-    using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path, '--plant', 'council', ...few));
-    expect(report.cases).toMatchObject({ asked: 10, complete: 10 });
-    expect(report.figures.best).toBeNull();
-    expect(reportMarkdown(report)).toContain('fewer than 20 complete cases');
+    expect(report.cases.asked).toBe(10);
+    expect(report.figures).toMatchObject({ completeCases: 10, best: null });
+    expect(markdown).toContain('fewer than 20 complete cases');
   });
 
   test('has versions, models with ids and prices, and no key of any provider', async () => {
@@ -92,11 +79,13 @@ describe('an evaluation that is run again', () => {
     using folder = newFolder();
     const asked = words(folder.path, ...few);
     const first = await evaluateHere(asked);
-    const path = join(folder.path, 'judgements.ndjson');
-    const judgements = linesIn(folder.path, 'judgements').length;
-    appendFileSync(path, '{"key":"torn","caseId":');
+    const path = join(folder.path, 'judgments.ndjson');
+    const judgments = linesIn(folder.path, 'judgments').length;
+    const calls = linesIn(folder.path, 'calls').length;
+    truncateSync(path, statSync(path).size - 10);
     const second = await evaluateHere(asked);
-    expect(linesIn(folder.path, 'judgements')).toHaveLength(judgements);
+    expect(linesIn(folder.path, 'judgments')).toHaveLength(judgments);
+    expect(linesIn(folder.path, 'calls')).toHaveLength(calls + 1);
     expect(second.report.figures).toEqual(first.report.figures);
   });
 
@@ -107,12 +96,11 @@ describe('an evaluation that is run again', () => {
     const { report: first } = await evaluateHere([...asked, '--budget-usd', '6']);
     expect(first.ended).toBe('budget');
     expect(first.budget.countedUsd).toBeLessThanOrEqual(6);
-    expect(first.cases.complete).toBeGreaterThan(0);
-    expect(first.cases.complete).toBeLessThan(10);
-    expect(first.figures.completeCases).toBe(first.cases.complete);
+    expect(first.figures.completeCases).toBeGreaterThan(0);
+    expect(first.figures.completeCases).toBeLessThan(10);
     // No money went into a case that cannot be compared, but for answers that a later run needs.
-    const judgedCases = new Set(linesIn(folder.path, 'judgements').map(({ caseId }) => caseId));
-    expect(judgedCases.size).toBe(first.cases.complete);
+    const judgedCases = new Set(linesIn(folder.path, 'judgments').map(({ caseId }) => caseId));
+    expect(judgedCases.size).toBe(first.figures.completeCases);
     expect(reportMarkdown(first)).toContain(
       '**Partial.** The budget did not allow a further call.',
     );
@@ -141,7 +129,7 @@ describe('an evaluation that is run again', () => {
     expect(report.missing.length).toBeGreaterThan(0);
     const { report: second } = await evaluateHere(asked);
     expect(second.missing).toEqual([]);
-    for (const file of ['answers', 'judgements']) {
+    for (const file of ['answers', 'judgments']) {
       const keys = linesIn(folder.path, file).map(({ key }) => key);
       expect(new Set(keys).size).toBe(keys.length);
     }
@@ -163,25 +151,18 @@ describe('an evaluation that is run again', () => {
 });
 
 describe('a failure', () => {
-  test('of a model that refuses every judgement leaves no case to compare, and is reported', async () => {
+  test('of a judge that refuses leaves no case to compare, and is tried again only when that is asked for', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path, ...few), {
+    const asked = words(folder.path, ...few);
+    const { report } = await evaluateHere(asked, {
       change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
     });
-    expect(report.cases.complete).toBe(0);
-    expect(report.refusals).toEqual({ answers: 0, judgements: 10 * 12 });
+    expect(report.figures.completeCases).toBe(0);
+    expect(report.refusals).toEqual({ answers: 0, judgments: 10 * 12 });
     expect(report.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
     expect(reportMarkdown(report)).toContain('refused by a model: 0 answers, 120 judgments');
-  });
-
-  test('is tried again only when that is asked for', async () => {
-    using folder = newFolder();
-    const broken = await evaluateHere(words(folder.path, ...few), {
-      change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
-    });
-    expect(broken.report.missing.length).toBe(120);
-    expect((await evaluateHere(words(folder.path, ...few))).report.missing.length).toBe(120);
-    const retried = await evaluateHere([...words(folder.path, ...few), '--retry-failed']);
+    expect((await evaluateHere(asked)).report.missing).toHaveLength(120);
+    const retried = await evaluateHere([...asked, '--retry-failed']);
     expect(retried.report.missing).toEqual([]);
   });
 
@@ -196,14 +177,19 @@ describe('a failure', () => {
             : plan.registryFor(condition),
       }),
     });
-    expect(report.cases.complete).toBe(9);
+    expect(report.figures.completeCases).toBe(9);
     expect(report.missing).toEqual([
-      { caseId: report.perCase[0]?.caseId, what: 'answer of strongest', why: 'refusal' },
+      {
+        kind: 'answer',
+        caseId: report.perCase[0]?.caseId,
+        what: 'answer of strongest',
+        why: 'refusal',
+      },
     ]);
     expect(report.refusals.answers).toBe(1);
-    const judgements = linesIn(folder.path, 'judgements');
-    expect(judgements).toHaveLength(9 * 24);
-    expect(judgements.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
+    const judgments = linesIn(folder.path, 'judgments');
+    expect(judgments).toHaveLength(9 * 24);
+    expect(judgments.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
   });
 });
 

@@ -4,7 +4,7 @@ import type { EvaluationCase } from '#services/evaluation/cases.ts';
 import type { CollectedCase } from '#services/evaluation/collected.ts';
 import type { Judge } from '#services/evaluation/judging/judges.ts';
 import { figuresOf } from '#services/evaluation/report/figures.ts';
-import type { AnswerLine, Condition, JudgementLine } from '#services/evaluation/records/records.ts';
+import type { AnswerLine, Condition, JudgmentLine } from '#services/evaluation/records/records.ts';
 import { planHere } from './evaluations.ts';
 
 const plan = await planHere(['--sandbox', '--out', 'unused', '--cases', 'bakery-second-shop']);
@@ -23,11 +23,11 @@ const evaluated: EvaluationCase = {
   ],
 };
 
-type Better = JudgementLine['better'];
+type Better = JudgmentLine['better'];
 
 /** A judge that sees `council` meet more, and prefers what is given, in each order. */
 function judged(judge: Judge, councilFirst: Better, strongestFirst: Better) {
-  const line = (first: Condition, second: Condition, better: Better): JudgementLine => ({
+  const line = (first: Condition, second: Condition, better: Better): JudgmentLine => ({
     ...plain,
     judge: judge.offer.model,
     first,
@@ -52,26 +52,19 @@ function judged(judge: Judge, councilFirst: Better, strongestFirst: Better) {
   };
 }
 
-const plain = {
-  key: '',
-  caseId: '',
-  at: '',
-  seconds: 2,
-  cost: { micros: 10, isLeast: false },
-  tokens: { input: 5, output: 7 },
-  calls: 1,
-  simulated: true,
-};
+const plain = { key: '', caseId: '', at: '', simulated: true };
 
 function answer(condition: Condition, more: Partial<AnswerLine>): AnswerLine {
   return {
     ...plain,
+    seconds: 2,
+    cost: { micros: 10, isLeast: false },
+    tokens: { input: 5, output: 7 },
+    calls: 1,
     condition,
     failure: null,
     text: 'Three plain words',
     heading: null,
-    missingSeats: [],
-    neutralized: 0,
     revealing: [],
     ...more,
   };
@@ -145,7 +138,7 @@ test('costs, lengths and headings are of all answers, complete or not', () => {
 
 test('a judge is known by how often it stays with its verdict and prefers what stands first', () => {
   expect(figures.judges).toEqual([
-    { judge: names[0], judgements: 6, failed: 0, consistency: 1, firstShare: 0.5 },
-    { judge: names[1], judgements: 6, failed: 0, consistency: 2 / 3, firstShare: 4 / 6 },
+    { judge: names[0], judgments: 6, failed: 0, consistency: 1, firstShare: 0.5 },
+    { judge: names[1], judgments: 6, failed: 0, consistency: 2 / 3, firstShare: 4 / 6 },
   ]);
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { loadCases } from '#services/evaluation/cases.ts';
 import { judgePair } from '#services/evaluation/judging/judge.ts';
 import { chooseJudges } from '#services/evaluation/judging/judges.ts';
-import { judgementPrompt, readJudgement } from '#services/evaluation/judging/prompt.ts';
+import { judgmentPrompt, readJudgment } from '#services/evaluation/judging/prompt.ts';
 import type { AnswerLine } from '#services/evaluation/records/records.ts';
-import { ModelFailure } from '#services/models/model.ts';
+import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { Offer } from '#services/models/offer.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
 import { planHere } from './evaluations.ts';
@@ -23,7 +23,7 @@ const reply = {
   reason: ' It  decides. ',
 };
 const read = (change: object) =>
-  readJudgement(evaluated, { value: { ...reply, ...change }, isRepaired: false });
+  readJudgment(evaluated, { value: { ...reply, ...change }, isRepaired: false });
 
 describe('judges', () => {
   const offer = (model: string, family: string, more: Partial<Offer> = {}): Offer => ({
@@ -37,9 +37,9 @@ describe('judges', () => {
   });
 
   test('take no part in any answer, and come from two makers', () => {
-    const taking = councils.flatMap(everyModel).map(({ model }) => model);
+    const takingPart = councils.flatMap(everyModel).map(({ model }) => model);
     expect(sandboxed.judges).toHaveLength(2);
-    for (const { offer: own } of sandboxed.judges) expect(taking).not.toContain(own.model);
+    for (const { offer: own } of sandboxed.judges) expect(takingPart).not.toContain(own.model);
     expect(new Set(sandboxed.judges.map(({ offer: own }) => own.family)).size).toBe(2);
   });
 
@@ -55,11 +55,11 @@ describe('judges', () => {
   });
 
   test('are refused when every model takes part, or when a named one does', () => {
-    const taking = sandboxed.offers.filter(({ model }) =>
+    const takingPart = sandboxed.offers.filter(({ model }) =>
       councils.flatMap(everyModel).some((one) => one.model === model),
     );
-    expect(() => chooseJudges(taking, councils, null)).toThrow('none is left to judge');
-    const [one] = taking;
+    expect(() => chooseJudges(takingPart, councils, null)).toThrow('none is left to judge');
+    const [one] = takingPart;
     expect(() => chooseJudges(sandboxed.offers, councils, [one?.model ?? ''])).toThrow(
       'takes part in the answers',
     );
@@ -75,9 +75,9 @@ describe('judges', () => {
   });
 });
 
-describe('a judgement', () => {
+describe('a judgment', () => {
   test('is asked for with the rubric and both answers, and without what readers know', () => {
-    const { prompt, system } = judgementPrompt(
+    const { prompt, system } = judgmentPrompt(
       evaluated,
       { first: 'FIRST TEXT', second: 'SECOND TEXT' },
       { delimiter: 'code' },
@@ -120,8 +120,6 @@ describe('a judgement', () => {
     failure: null,
     text: condition,
     heading: null,
-    missingSeats: [],
-    neutralized: 0,
     revealing: [],
   });
   const judged = async (replies: (string | ModelFailure)[]) => {
@@ -134,10 +132,15 @@ describe('a judgement', () => {
           const next = left.shift();
           if (next === undefined) throw new Error('One call too many');
           if (typeof next !== 'string') throw next;
-          const usage = { ...usageOf(1000, 100) };
           yield {
             type: 'reply',
-            reply: { text: next, usage, billedCost: null, finish: 'stop', answeredBy: 'x' },
+            reply: {
+              text: next,
+              usage: unknownUsage,
+              billedCost: null,
+              finish: 'stop',
+              answeredBy: 'x',
+            },
           };
         },
       }),
@@ -153,7 +156,6 @@ describe('a judgement', () => {
       },
       {
         registry,
-        catalogue: sandboxed.catalogue,
         clock: Date.now,
         retryMs: [0, 0],
         signal: new AbortController().signal,
@@ -162,19 +164,18 @@ describe('a judgement', () => {
     return { line, left: left.length };
   };
 
-  test('that is malformed is asked for again, and every call is counted', async () => {
-    const { line } = await judged(['no JSON', JSON.stringify(reply)]);
-    expect(line).toMatchObject({ failure: null, better: 'first', calls: 2, first: 'council' });
-    expect(line.tokens).toEqual({ input: 2000, output: 200 });
-    expect(line.cost.micros).toBeGreaterThan(0);
-    expect(line.cost.isLeast).toBe(false);
+  test('that is malformed is asked for again, until it is whole', async () => {
+    const whole = JSON.stringify(reply);
+    const { line, left } = await judged(['no JSON', whole, whole]);
+    expect(line).toMatchObject({ failure: null, better: 'first', first: 'council' });
+    expect(left).toBe(1);
   });
 
   test('that fails to the end is recorded as failed', async () => {
     const away = new ModelFailure('unavailable', 'away');
-    const { line } = await judged([away, away, away]);
-    expect(line).toMatchObject({ failure: 'unavailable', better: null, calls: 3 });
-    expect(line.cost.isLeast).toBe(true);
+    const { line, left } = await judged([away, away, away, away]);
+    expect(line).toMatchObject({ failure: 'unavailable', better: null });
+    expect(left).toBe(1);
   });
 
   test('that a model refuses is not asked for again', async () => {
@@ -183,14 +184,3 @@ describe('a judgement', () => {
     expect(left).toBe(1);
   });
 });
-
-function usageOf(input: number, output: number) {
-  return {
-    inputUncached: input,
-    inputCached: 0,
-    cacheWrite: 0,
-    outputVisible: output,
-    outputThinking: 0,
-    source: 'provider' as const,
-  };
-}

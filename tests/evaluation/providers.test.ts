@@ -23,8 +23,8 @@ beforeAll(async () => {
   const simulate = createSimulator(catalogue.strategies);
   providers = await startProviderSandbox({
     respond: (request) =>
-      request.schemaName === 'judgement'
-        ? { text: judgement(request.prompt), thinkingTokens: 10 }
+      request.schemaName === 'judgment'
+        ? { text: judgment(request.prompt), thinkingTokens: 10 }
         : simulate(request),
     seed: 'evaluation',
     catalogue,
@@ -76,7 +76,7 @@ test('an evaluation with keys asks the providers, and counts what they say', asy
   expect(report.budget.countedUsd).toBeGreaterThan(0);
   expect(report.budget.countedUsd).toBeLessThan(20);
   expect(reportMarkdown(report)).not.toMatch(/simulated/i);
-  for (const file of ['answers', 'judgements', 'calls'])
+  for (const file of ['answers', 'judgments', 'calls'])
     expect(readFileSync(join(folder.path, `${file}.ndjson`), 'utf8')).not.toContain(key);
 });
 
@@ -97,8 +97,9 @@ test('a wrong key ends in answers that are missing, with the reason', async () =
     Object.entries(source).map(([name, value]) => [name, value === key ? 'invalid' : value]),
   );
   const { report } = await evaluateHere(words(folder.path), { source: refused });
-  expect(report.cases.complete).toBe(0);
+  expect(report.figures.completeCases).toBe(0);
   expect(report.missing).toContainEqual({
+    kind: 'answer',
     caseId: 'bakery-second-shop',
     what: 'answer of strongest',
     why: 'auth',
@@ -110,7 +111,7 @@ test('a wrong key ends in answers that are missing, with the reason', async () =
   expect(known.every((line) => line.includes('"countedMicros":0'))).toBe(true);
 });
 
-function judgement(prompt: string): string {
+function judgment(prompt: string): string {
   const { rows } = readMaterial(prompt);
   return JSON.stringify({
     criteria: rows('criteria').map(([id]) => ({

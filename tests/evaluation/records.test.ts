@@ -2,8 +2,9 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
+import { mostMicros } from '#services/evaluation/prices.ts';
 import { BudgetSpent, createBudget } from '#services/evaluation/records/budget.ts';
-import { metered, mostMicros } from '#services/evaluation/records/metered.ts';
+import { metered } from '#services/evaluation/records/metered.ts';
 import { openLines } from '#services/evaluation/records/lines.ts';
 import { callLine } from '#services/evaluation/records/records.ts';
 import type { CallLine } from '#services/evaluation/records/records.ts';
@@ -77,10 +78,11 @@ describe('the budget', () => {
   const most = 505 * 3 + 100 * 10;
 
   test('sets aside as many tokens as a prompt has bytes, at the highest price, and all output', () => {
-    expect(mostMicros(request, price)).toBe(most);
+    const bounds = { promptBytes: 5, maxOutputTokens: 100 };
+    expect(mostMicros(bounds, price)).toBe(most);
     const long = { ...price, aboveInputTokens: 1, outputPerMTok: 20 };
-    expect(mostMicros(request, { ...price, longContext: long })).toBe(505 * 3 + 100 * 20);
-    expect(() => mostMicros(request, null)).toThrow('has no bound');
+    expect(mostMicros(bounds, { ...price, longContext: long })).toBe(505 * 3 + 100 * 20);
+    expect(() => mostMicros(bounds, null)).toThrow('has no bound');
   });
 
   const usage = {

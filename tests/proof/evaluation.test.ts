@@ -8,6 +8,7 @@ import { pairsOf } from '#services/evaluation/collected.ts';
 import { estimateMeans, meanOf, scoreOf } from '#services/evaluation/statistics.ts';
 import type { Interval } from '#services/evaluation/statistics.ts';
 import { evaluateHere, newFolder } from '#tests/evaluation/evaluations.ts';
+import { shareCovering, shareFinding } from '#tests/evaluation/simulated-wins.ts';
 
 /** Evaluations of all 40 cases on the sandbox, whose truth is planted. */
 
@@ -42,6 +43,30 @@ describe('with a condition planted as the best', () => {
     expect(found.filter((covers) => covers).length).toBeGreaterThanOrEqual(leastCovered);
   });
 });
+
+// 400 evaluations: two standard errors of a share of 95% are 2.2 points.
+test.each([0.5, 0.62, 0.74])(
+  'intervals cover a win rate of %f in about 95 of 100 evaluations of 40 cases',
+  (winRate) => {
+    const share = shareCovering(winRate, { cases: 40, evaluations: 400, resamples: 2000 });
+    expect(share).toBeGreaterThan(0.925);
+    expect(share).toBeLessThan(0.985);
+  },
+);
+
+// docs/decisions/0054 states these.
+test.each([
+  { cases: 40, winRate: 0.5, least: 0, most: 0.05 },
+  { cases: 40, winRate: 0.7, least: 0.8, most: 1 },
+  { cases: 80, winRate: 0.65, least: 0.8, most: 1 },
+])(
+  '$cases cases find a win rate of $winRate as often as is promised',
+  ({ cases, winRate, least, most }) => {
+    const found = shareFinding(winRate, { cases, evaluations: 300, resamples: 1000 });
+    expect(found).toBeGreaterThanOrEqual(least);
+    expect(found).toBeLessThanOrEqual(most);
+  },
+);
 
 /** Two standard errors of a share of 95% among so many are 1.8 points, as pairs share answers. */
 test.each([null, 'council'] as const)(

@@ -15,7 +15,7 @@ import { partsOfOpinion, partsOfRun, rendered } from './render.ts';
 /**
  * One answer of one condition to one case.
  *
- * @throws Interrupted
+ * @throws the reason of the signal once it is aborted
  */
 export async function answerCase(
   asked: { key: string; evaluated: EvaluationCase; condition: Condition; council: CreatedData },
@@ -39,23 +39,20 @@ export async function answerCase(
     failure: 'failure' in found ? found.failure : null,
     text: blind?.text ?? '',
     heading: 'failure' in found ? null : found.heading,
-    missingSeats: variation.onlySlot === null ? run.view.missing.map(({ seat }) => seat) : [],
-    neutralized: blind?.neutralized ?? 0,
     revealing: blind?.revealing ?? [],
   };
 }
 
 function foundIn(
-  { view, ...run }: OpenRun,
+  run: OpenRun,
   onlySlot: Slot | null,
 ): { parts: Parameters<typeof rendered>[0]; heading: string | null } | { failure: string } {
   if (onlySlot === null) {
-    const ended = partsOfRun({ view, ...run });
-    const { reason = null, outcome = 'failed' } = view.conclusion ?? {};
-    return ended ?? { failure: reason ?? outcome };
+    const { reason = null, outcome = 'failed' } = run.view.conclusion ?? {};
+    return partsOfRun(run) ?? { failure: reason ?? outcome };
   }
   const parts = parseSlot(onlySlot);
-  const opinion = 'seat' in parts ? opinionOf(view, parts.seat) : null;
+  const opinion = 'seat' in parts ? opinionOf(run.view, parts.seat) : null;
   if (opinion !== null) return { parts: partsOfOpinion(opinion), heading: null };
   const dead = 'calls' in run.state ? run.state.calls[onlySlot]?.dead : null;
   return { failure: dead ?? 'late' };
@@ -90,7 +87,7 @@ function spentIn(events: readonly OptimizationEvent[]): {
 }
 
 /** What the provider counted; nothing where it counted nothing, which makes the cost a lower bound. */
-export function tokensOf(usage: UsageRecord): Tokens {
+function tokensOf(usage: UsageRecord): Tokens {
   return {
     input: (usage.inputUncached ?? 0) + (usage.inputCached ?? 0) + (usage.cacheWrite ?? 0),
     output: (usage.outputVisible ?? 0) + (usage.outputThinking ?? 0),

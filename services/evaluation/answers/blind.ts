@@ -3,32 +3,28 @@ import type { NamedModel } from '#services/optimizations/prompts/scrub.ts';
 
 /**
  * Takes out of an answer what would show a judge how it was made: names of models, and words about a
- * council, its votes and its members. What is left of such words is counted and reported.
+ * council, its votes and its members. What is left of such words is reported.
  */
 export type Blinded = {
   text: string;
-  /** Words that were made neutral. */
-  neutralized: number;
   /** Words that may still reveal the condition. */
   revealing: string[];
 };
 
 export function blinded(text: string, models: readonly NamedModel[]): Blinded {
   const scrub = scrubOf(models);
-  let neutralized = 0;
   const lines = text.split('\n').map((line) => {
     // The form is ours; the words behind it are a model's.
     const [, form = '', words = ''] = /^(- )?(.*)$/.exec(line) ?? [];
     let neutral = words === '' ? '' : scrub(words);
     for (const [pattern, instead] of neutralWords)
-      neutral = neutral.replace(pattern, (found) => {
-        neutralized += 1;
-        return isCapital(found) ? capital(instead) : instead;
-      });
+      neutral = neutral.replace(pattern, (found) =>
+        isCapital(found) ? capital(instead) : instead,
+      );
     return `${form}${neutral}`;
   });
   const blind = lines.join('\n');
-  return { text: blind, neutralized, revealing: [...new Set(blind.match(revealingWords) ?? [])] };
+  return { text: blind, revealing: [...new Set(blind.match(revealingWords) ?? [])] };
 }
 
 const number = String.raw`(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)`;

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { EvaluationCase } from '#services/evaluation/cases.ts';
+import { hashOf } from '#services/evaluation/records/hash.ts';
 import type { Condition } from '#services/evaluation/records/records.ts';
 import { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import { createCommand } from '#services/optimizations/create.ts';
@@ -50,14 +50,7 @@ export async function councilFor(
   // A simulated run has the seed by which the simulator knows its seats.
   return data.seats.every(({ simulated }) => simulated)
     ? data
-    : { ...data, seed: seedFor(seed, evaluated) };
-}
-
-function seedFor(seed: number, { id }: EvaluationCase): string {
-  return createHash('sha256')
-    .update(JSON.stringify([seed, id]))
-    .digest('hex')
-    .slice(0, 32);
+    : { ...data, seed: hashOf([seed, evaluated.id]) };
 }
 
 /** The models that a condition calls. */

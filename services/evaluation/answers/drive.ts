@@ -45,12 +45,7 @@ export type Variation = {
 
 export type DrivenRun = { run: OpenRun; events: readonly OptimizationEvent[] };
 
-/** The evaluation was stopped while the run was under way. */
-export class Interrupted extends Error {
-  override readonly name = 'Interrupted';
-}
-
-/** @throws Interrupted */
+/** @throws the reason of the signal once it is aborted */
 export async function driveRun(
   create: OptimizationCommand,
   variation: Variation,
@@ -162,7 +157,7 @@ export async function driveRun(
       default:
     }
   };
-  const interrupt = () => ended.reject(new Interrupted('The evaluation was stopped'));
+  const interrupt = () => ended.reject(signal.reason);
 
   signal.addEventListener('abort', interrupt, { once: true });
   try {
@@ -170,8 +165,6 @@ export async function driveRun(
     execute('create', create);
     execute('start', { type: 'Start', now: isoNow(), seatable: true });
     await ended.promise;
-  } catch (error) {
-    throw signal.aborted ? new Interrupted('The evaluation was stopped') : error;
   } finally {
     signal.removeEventListener('abort', interrupt);
     for (const timer of timers.values()) clearTimeout(timer);

@@ -103,11 +103,11 @@ function unreviewedDraft(run: OpenRun, round: number, delimiter: string): Prepar
 }
 
 /** All of them, in an order that says nothing. */
-function answersOf({ view, shown, ...run }: OpenRun, round: number) {
-  const seed = seedOf({ view, shown, ...run });
-  const seats = seededOrder(seed, `unreviewed:${round}`, view.accepted ?? []);
+function answersOf(run: OpenRun, round: number) {
+  const seed = seedOf(run);
+  const seats = seededOrder(seed, `unreviewed:${round}`, run.view.accepted ?? []);
   const labels = labelsFor(seed, `draft:${round}`, seats);
-  return seats.map((seat) => ({ label: labels[seat] ?? '', text: shown[seat] ?? '' }));
+  return seats.map((seat) => ({ label: labels[seat] ?? '', text: run.shown[seat] ?? '' }));
 }
 
 function sourcesIn(run: OpenRun): Omit<DraftSources, 'optionId'> {

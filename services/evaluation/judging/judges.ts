@@ -3,49 +3,45 @@ import { best, byUse, nearestEffort, tierDistance } from '#services/models/seati
 import { holds } from '#services/models/seating/tokens.ts';
 import type { Placed } from '#services/models/seating/wanted.ts';
 import type { CreatedData } from '#services/evaluation/answers/conditions.ts';
+import { EvaluationError } from '#services/evaluation/evaluation-error.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
-import { judgementTokens } from './prompt.ts';
+import { judgmentTokens } from './prompt.ts';
 
 /**
  * Who judges: strong models that took no part in any answer, of makers that have no seat on the panel
  * where there are any, each judge of another maker.
  */
 export type Judge = Placed & {
-  /** Seats of the panel with a model of the same maker: a reason to doubt its judgement. */
+  /** Seats of the panel with a model of the same maker: a reason to doubt its judgment. */
   siblings: number;
 };
-
-/** There is no model left to judge, or a wanted one cannot judge; one sentence. */
-export class JudgesError extends Error {
-  override readonly name = 'JudgesError';
-}
 
 const wantedJudges = 2;
 
 /**
  * @param councils of all cases, because a long question may seat other models
  * @param named ids of models; null leaves the choice to the rules
- * @throws JudgesError
+ * @throws EvaluationError when no model is left to judge, or a wanted one cannot judge
  */
 export function chooseJudges(
   offers: readonly Offer[],
   councils: readonly CreatedData[],
   named: readonly string[] | null,
 ): Judge[] {
-  const { isTaking, makersOfSeats, makersOfRoles, isSimulated } = placesOf(offers, councils);
+  const { takesPart, makersOfSeats, makersOfRoles, isSimulated } = placesOf(offers, councils);
   const outside = offers.filter(
     (offer) =>
-      !isTaking(offer) &&
+      !takesPart(offer) &&
       offer.simulated === isSimulated &&
       offer.price !== null &&
-      holds(offer, effort, judgementTokens),
+      holds(offer, effort, judgmentTokens),
   );
   const seat = (offer: Offer): Judge => ({
     offer,
     effort: nearestEffort(effort, offer.efforts),
     siblings: makersOfSeats.filter((maker) => maker === offer.family).length,
   });
-  if (named !== null) return namedJudges(offers, outside, isTaking, named).map(seat);
+  if (named !== null) return namedJudges(offers, outside, takesPart, named).map(seat);
   const judges: Judge[] = [];
   while (judges.length < wantedJudges) {
     const chosen = best(
@@ -62,7 +58,7 @@ export function chooseJudges(
     judges.push(seat(chosen));
   }
   if (judges.length === 0)
-    throw new JudgesError(
+    throw new EvaluationError(
       'Every model that is connected takes part in the answers, so none is left to judge them. Connect another one, or choose a strategy with fewer models.',
     );
   return judges;
@@ -74,7 +70,7 @@ function placesOf(offers: readonly Offer[], councils: readonly CreatedData[]) {
   const models = councils.flatMap(everyModel);
   const makersOfSeats = councils.flatMap(({ seats }) => seats.map(({ family }) => family));
   return {
-    isTaking: ({ model }: Offer) => models.some((one) => one.model === model),
+    takesPart: ({ model }: Offer) => models.some((one) => one.model === model),
     makersOfSeats,
     makersOfRoles: models.flatMap(
       ({ model }) => offers.find((offer) => offer.model === model)?.family ?? [],
@@ -86,16 +82,19 @@ function placesOf(offers: readonly Offer[], councils: readonly CreatedData[]) {
 function namedJudges(
   offers: readonly Offer[],
   outside: readonly Offer[],
-  isTaking: (offer: Offer) => boolean,
+  takesPart: (offer: Offer) => boolean,
   named: readonly string[],
 ): Offer[] {
   return [...new Set(named)].map((id) => {
     const offer = offers.find(({ model }) => model === id);
-    if (offer === undefined) throw new JudgesError(`--judges: no connected provider offers ${id}.`);
-    if (isTaking(offer))
-      throw new JudgesError(`--judges: ${id} takes part in the answers, so it cannot judge them.`);
+    if (offer === undefined)
+      throw new EvaluationError(`--judges: no connected provider offers ${id}.`);
+    if (takesPart(offer))
+      throw new EvaluationError(
+        `--judges: ${id} takes part in the answers, so it cannot judge them.`,
+      );
     if (!outside.includes(offer))
-      throw new JudgesError(
+      throw new EvaluationError(
         `--judges: ${id} has no known price, cannot hold two answers with the rubric, or is simulated where the answers are not.`,
       );
     return offer;

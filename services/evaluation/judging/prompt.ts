@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { EvaluationCase } from '#services/evaluation/cases.ts';
 import { marks } from '#services/evaluation/records/records.ts';
-import type { JudgementLine } from '#services/evaluation/records/records.ts';
+import type { JudgmentLine } from '#services/evaluation/records/records.ts';
 import type { CallTokens } from '#services/models/seating/tokens.ts';
 import { challengeBlocks, dataRule, promptOf } from '#services/optimizations/prompts/prompts.ts';
 import type { StagePrompt } from '#services/optimizations/prompts/prompts.ts';
@@ -15,13 +15,13 @@ import type { Checked } from '#services/optimizations/prompts/reply-schemas.ts';
 
 /** What a judge is asked, and what counts as its reply. It sees two answers and not whose they are. */
 
-/** Of a usual judgement, for its estimate and for the models that can hold it. */
-export const judgementTokens: CallTokens = { input: 8000, output: 1200 };
+/** Of a usual judgment, for its estimate and for the models that can hold it. */
+export const judgmentTokens: CallTokens = { input: 8000, output: 1200 };
 
 const reasonCharacters = 400;
 const id = v.pipe(v.string(), v.trim());
 
-const judgementSchema = v.object({
+const judgmentSchema = v.object({
   criteria: v.pipe(
     v.array(
       v.object({
@@ -53,9 +53,9 @@ const judgementSchema = v.object({
   ),
 });
 
-const judgementJson = strictJsonSchema(judgementSchema);
+const judgmentJson = strictJsonSchema(judgmentSchema);
 
-export function judgementPrompt(
+export function judgmentPrompt(
   evaluated: EvaluationCase,
   answers: { first: string; second: string },
   { delimiter }: { delimiter: string },
@@ -86,26 +86,26 @@ export function judgementPrompt(
     ask: 'Compare the two answers.',
     delimiter,
   });
-  return { ...prompt, schema: { name: 'judgement', json: judgementJson } };
+  return { ...prompt, schema: { name: 'judgment', json: judgmentJson } };
 }
 
-export type Judgement = Pick<JudgementLine, 'marks' | 'traps' | 'reason'> & {
-  better: NonNullable<JudgementLine['better']>;
+export type Judgment = Pick<JudgmentLine, 'marks' | 'traps' | 'reason'> & {
+  better: NonNullable<JudgmentLine['better']>;
 };
 
-/** A judgement that covers each criterion and each trap exactly once; ids of others are left out. */
-export function readJudgement(
+/** A judgment that covers each criterion and each trap exactly once; ids of others are left out. */
+export function readJudgment(
   evaluated: EvaluationCase,
   reply: ReadReply | undefined,
-): Checked<Judgement> {
-  const parsed = parseAs(judgementSchema, judgementJson, reply);
+): Checked<Judgment> {
+  const parsed = parseAs(judgmentSchema, judgmentJson, reply);
   if (!parsed.ok) return parsed;
   const { criteria, traps, better, reason } = parsed.value;
-  const marked = pairsOf(
+  const marked = bothById(
     evaluated.rubric,
     criteria.map(({ criterion_id, first, second }) => [criterion_id, first, second]),
   );
-  const trapped = pairsOf(
+  const trapped = bothById(
     evaluated.traps,
     traps.map(({ trap_id, first, second }) => [trap_id, first, second]),
   );
@@ -115,7 +115,7 @@ export function readJudgement(
 }
 
 /** By id; null unless each item has exactly one entry. */
-function pairsOf<Value>(
+function bothById<Value>(
   items: readonly { id: string }[],
   entries: readonly (readonly [string, Value, Value])[],
 ): Record<string, [Value, Value]> | null {

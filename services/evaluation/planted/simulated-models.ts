@@ -40,7 +40,7 @@ export function simulatedModels(
         const mark = markOf(meritOf(planted, asked.challenge, condition));
         return { ...reply, text: withMark(reply.text, request.schemaName, mark) };
       }),
-    forJudges: serving((request) => judgement(planted, request.model, request.prompt)),
+    forJudges: serving((request) => judgment(planted, request.model, request.prompt)),
   };
 }
 
@@ -108,7 +108,7 @@ function withMark(reply: string, schemaName: string | null, mark: string): strin
   return JSON.stringify(value);
 }
 
-function judgement(planted: Planted, judge: string, prompt: string): ReturnType<Respond> {
+function judgment(planted: Planted, judge: string, prompt: string): ReturnType<Respond> {
   const material = readMaterial(prompt);
   const question = material.asked.challenge;
   const [first, second] = [

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
+import { EvaluationError } from '#services/evaluation/evaluation-error.ts';
 
 /**
  * A file with one JSON value a line, to which lines are added one by one. A process that was killed
@@ -12,12 +13,7 @@ export type Lines<Line> = {
   close(): void;
 };
 
-/** A file of lines that this program did not write. */
-export class LinesError extends Error {
-  override readonly name = 'LinesError';
-}
-
-/** @throws LinesError for a whole line of another shape */
+/** @throws EvaluationError for a whole line of another shape */
 export function openLines<Line>(path: string, schema: v.GenericSchema<unknown, Line>): Lines<Line> {
   const lines = existsSync(path) ? readWhole(path, schema) : [];
   const file = openSync(path, 'a', 0o600);
@@ -39,7 +35,7 @@ function readWhole<Line>(path: string, schema: v.GenericSchema<unknown, Line>): 
   return texts.map((text, index) => {
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
     if (parsed.success) return parsed.output;
-    throw new LinesError(
+    throw new EvaluationError(
       `${path}: line ${index + 1} was not written by this version of npm run eval`,
     );
   });

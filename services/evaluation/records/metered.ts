@@ -1,4 +1,5 @@
-import type { Catalogue } from '#services/models/catalogue.ts';
+import { mostMicros } from '#services/evaluation/prices.ts';
+import type { Prices } from '#services/evaluation/prices.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
@@ -9,17 +10,11 @@ import type {
   ModelRequest,
   Provider,
 } from '#services/models/model.ts';
-import type { Offer } from '#services/models/offer.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { Allowance } from './budget.ts';
 
 /** Counts every call of a registry against an allowance. */
-type Metering = {
-  allowance: Allowance;
-  offers: readonly Offer[];
-  catalogue: Pick<Catalogue, 'priceOf'>;
-  clock: () => number;
-};
+type Metering = Prices & { allowance: Allowance };
 
 export function metered(registry: ModelRegistry, metering: Metering): ModelRegistry {
   return {
@@ -49,7 +44,7 @@ async function* meteredCall(
   );
   const model = offer?.model ?? request.model;
   const price = catalogue.priceOf(model, at);
-  const most = provider.isFree ? 0 : mostMicros(request, price);
+  const most = provider.isFree ? 0 : mostOf(request, price);
   const reserved = allowance.setAside(most);
   let known: number | null = null;
   try {
@@ -94,25 +89,11 @@ const turnedAway: readonly FailureClass[] = [
   'bad_request',
 ];
 
-/** A token holds at least one byte, so no prompt has more tokens than bytes. */
-export function mostMicros(
+function mostOf(
   { system, prompt, schema, maxOutputTokens }: ModelRequest,
   price: PriceRow | null,
 ): number {
-  if (price === null)
-    throw new Error('A call without a price has no bound; its model must not be used');
-  const input =
-    Buffer.byteLength(system) +
-    Buffer.byteLength(prompt) +
-    (schema === null ? 0 : Buffer.byteLength(JSON.stringify(schema))) +
-    framingTokens;
-  const tiers = [price, ...(price.longContext === null ? [] : [price.longContext])];
-  const inputRate = Math.max(
-    ...tiers.flatMap((tier) => [tier.inputPerMTok, tier.cacheWritePerMTok ?? 0]),
-  );
-  const outputRate = Math.max(...tiers.map((tier) => tier.outputPerMTok));
-  return Math.ceil(input * inputRate + maxOutputTokens * outputRate);
+  const parts = [system, prompt, ...(schema === null ? [] : [JSON.stringify(schema)])];
+  const promptBytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  return mostMicros({ promptBytes, maxOutputTokens }, price);
 }
-
-/** What a provider puts around a prompt. */
-const framingTokens = 500;

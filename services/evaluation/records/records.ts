@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** What an evaluation keeps: every answer, every judgement and every call, one a line. */
+/** What an evaluation keeps: every answer, every judgment and every call, one a line. */
 
 export const conditions = ['strongest', 'fused', 'council', 'no-reviews'] as const;
 export type Condition = (typeof conditions)[number];
@@ -21,15 +21,15 @@ const shared = {
   caseId: v.string(),
   /** ISO 8601 UTC. */
   at: v.string(),
-  seconds: v.number(),
-  cost,
-  tokens,
-  calls: count,
   simulated: v.boolean(),
 };
 
 export const answerLine = v.strictObject({
   ...shared,
+  seconds: v.number(),
+  cost,
+  tokens,
+  calls: count,
   condition,
   /** Why there is no answer, in the words of the run; null when there is one. */
   failure: v.nullable(v.string()),
@@ -37,10 +37,7 @@ export const answerLine = v.strictObject({
   text: v.string(),
   /** What the run published: `recommendation`, `no_majority` and so on; null for a single answer. */
   heading: v.nullable(v.string()),
-  /** Seats of the panel that did not answer. */
-  missingSeats: v.array(v.string()),
-  /** Words that were made neutral, and those left that may reveal how the answer was made. */
-  neutralized: count,
+  /** Words that may reveal how the answer was made. */
   revealing: v.array(v.string()),
 });
 export type AnswerLine = v.InferOutput<typeof answerLine>;
@@ -49,7 +46,7 @@ export const marks = ['no', 'partly', 'yes'] as const;
 const mark = v.picklist(marks);
 export type Mark = (typeof marks)[number];
 
-export const judgementLine = v.strictObject({
+export const judgmentLine = v.strictObject({
   ...shared,
   judge: v.string(),
   /** As they were shown. */
@@ -63,7 +60,7 @@ export const judgementLine = v.strictObject({
   traps: v.record(v.string(), v.strictTuple([v.boolean(), v.boolean()])),
   reason: v.string(),
 });
-export type JudgementLine = v.InferOutput<typeof judgementLine>;
+export type JudgmentLine = v.InferOutput<typeof judgmentLine>;
 
 /** One call of a model. A call without a known cost counts with the most that it can have cost. */
 export const callLine = v.strictObject({

@@ -47,7 +47,7 @@ export type ConditionFigures = {
 
 export type JudgeFigures = {
   judge: string;
-  judgements: number;
+  judgments: number;
   failed: number;
   /** Of pairs judged in both orders: the same verdict in both. */
   consistency: number | null;
@@ -59,7 +59,7 @@ export function figuresOf(
   collected: readonly CollectedCase[],
   conditions: readonly Condition[],
   judges: readonly string[],
-  { seed, resamples }: { seed: number; resamples?: number },
+  { seed }: { seed: number },
 ): Figures {
   const complete = collected.filter(({ isComplete }) => isComplete);
   const pairs = pairsOf(conditions);
@@ -68,8 +68,7 @@ export function figuresOf(
     ...conditions.map((condition) => shareMet(one, condition)),
     ...conditions.map((condition) => shareTrapped(one, condition)),
   ]);
-  const drawn = { seed, ...(resamples === undefined ? {} : { resamples }) };
-  const estimates = estimateMeans(rows, drawn);
+  const estimates = estimateMeans(rows, { seed });
   const at = (index: number): Estimate => estimates[index] ?? { mean: null, interval: null };
   const comparisons = pairs.map(({ one, other }, index) => {
     const scores = complete.map((each) => present(pairScore(each, { one, other })));
@@ -151,7 +150,7 @@ function judgeFigures(collected: readonly CollectedCase[], judge: string): Judge
   const named = lines.filter(({ better }) => better === 'first' || better === 'second');
   return {
     judge,
-    judgements: lines.filter(({ failure }) => failure === null).length,
+    judgments: lines.filter(({ failure }) => failure === null).length,
     failed: lines.filter(({ failure }) => failure !== null).length,
     consistency: meanOf(both.map(([before, after]) => Number(before === after))),
     firstShare: meanOf(named.map(({ better }) => Number(better === 'first'))),

@@ -22,13 +22,13 @@ export function reportMarkdown(report: Report): string {
     .join('\n\n')}\n`;
 }
 
-function notices({ simulated, ended, cases }: Report): string[] {
+function notices({ simulated, ended, cases, figures: { completeCases } }: Report): string[] {
   return [
     ...(simulated === null ? [] : [`> **${simulated.notice}**`]),
-    ...(ended === 'complete' && cases.complete === cases.asked
+    ...(ended === 'complete' && completeCases === cases.asked
       ? []
       : [
-          `> **Partial.** ${endedWords[ended]} ${cases.complete} of ${cases.asked} cases are complete, and only these are compared.`,
+          `> **Partial.** ${endedWords[ended]} ${completeCases} of ${cases.asked} cases are complete, and only these are compared.`,
         ]),
   ];
 }
@@ -127,9 +127,9 @@ function costsNote({ simulated, figures }: Report): string {
 function judges({ figures }: Report): string {
   return table(
     ['Judge', 'Judgments', 'Failed', 'Same verdict in both orders', 'Prefers the first'],
-    figures.judges.map(({ judge, judgements, failed, consistency, firstShare }) => [
+    figures.judges.map(({ judge, judgments, failed, consistency, firstShare }) => [
       judge,
-      String(judgements),
+      String(judgments),
       String(failed),
       shareWords(consistency),
       shareWords(firstShare),
@@ -157,7 +157,7 @@ const listedAtMost = 50;
 function missing({ missing: all, refusals }: Report): string[] {
   if (all.length === 0) return ['Nothing: every answer and every judgment is there.'];
   return [
-    `${all.length} missing; refused by a model: ${refusals.answers} answers, ${refusals.judgements} judgments.`,
+    `${all.length} missing; refused by a model: ${refusals.answers} answers, ${refusals.judgments} judgments.`,
     all
       .slice(0, listedAtMost)
       .map(({ caseId, what, why }) => escapeMarkdown(`${caseId}: ${what}: ${why}`))
@@ -179,7 +179,7 @@ function run({ at, seed, versions, strategy, cases, budget, figures }: Report): 
   const lines = [
     `Date: ${at}`,
     `Strategy: ${strategy.id}, version ${strategy.version}`,
-    `Cases: ${cases.asked}, complete ${cases.complete}`,
+    `Cases: ${cases.asked}, complete ${figures.completeCases}`,
     `Seed: ${seed}`,
     `Versions: product ${versions.product}, prompts ${versions.prompts}, judging ${versions.judging}, metric ${versions.metric}, catalogue ${versions.catalogue}`,
     `Counted against the budget: ${usd(budget.countedUsd, [2, 4], 'en-US')} (${limit})`,

@@ -3,6 +3,7 @@ import { collectedCase } from '#services/evaluation/collected.ts';
 import type { CollectedCase } from '#services/evaluation/collected.ts';
 import type { Ended } from '#services/evaluation/evaluate.ts';
 import type { EvaluationPlan } from '#services/evaluation/plan.ts';
+import { offerOf } from '#services/evaluation/prices.ts';
 import type { Budget } from '#services/evaluation/records/budget.ts';
 import type { Folder } from '#services/evaluation/records/folder.ts';
 import type { Condition } from '#services/evaluation/records/records.ts';
@@ -11,10 +12,11 @@ import { currentMetric } from '#services/optimizations/council/metric.ts';
 import { everyModel } from '#services/optimizations/run/slots.ts';
 import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
+import { verdictsOf } from './scores.ts';
 
 /** The report of an evaluation as one document; `markdown.ts` puts it into words. */
 
-export type Missing = { caseId: string; what: string; why: string };
+export type Missing = { kind: 'answer' | 'judgment'; caseId: string; what: string; why: string };
 
 export type Report = {
   /** Null with real models. */
@@ -25,13 +27,13 @@ export type Report = {
   versions: Record<'product' | 'prompts' | 'judging' | 'metric' | 'catalogue', string>;
   strategy: { id: string; version: number };
   conditions: readonly Condition[];
-  cases: { asked: number; complete: number; fewestForAVerdict: number };
+  cases: { asked: number; fewestForAVerdict: number };
   budget: { limitUsd: number | null; countedUsd: number };
   models: ReportedModel[];
   judges: (ReportedModel & { siblings: number })[];
   figures: Figures;
   missing: Missing[];
-  refusals: { answers: number; judgements: number };
+  refusals: { answers: number; judgments: number };
   perCase: { caseId: string; type: string; complete: boolean; scores: Record<string, string> }[];
 };
 
@@ -68,6 +70,7 @@ export function reportOf(
   const figures = figuresOf(collected, plan.conditions, judges, plan);
   const { planted } = plan;
   const missing = collected.flatMap((one) => missingIn(plan, one));
+  const refused = missing.filter(({ why }) => why === 'refusal');
   const hasAll = missing.length === 0;
   return {
     simulated: planted && {
@@ -86,11 +89,7 @@ export function reportOf(
     },
     strategy: { id: plan.strategy.id, version: plan.strategy.version },
     conditions: plan.conditions,
-    cases: {
-      asked: collected.length,
-      complete: figures.completeCases,
-      fewestForAVerdict: fewestCases,
-    },
+    cases: { asked: collected.length, fewestForAVerdict: fewestCases },
     budget: {
       limitUsd: limitMicros === null ? null : limitMicros / 1e6,
       countedUsd: budget.spentMicros() / 1e6,
@@ -103,11 +102,8 @@ export function reportOf(
     figures,
     missing,
     refusals: {
-      answers: missing.filter(({ what, why }) => why === 'refusal' && !what.startsWith('judgment'))
-        .length,
-      judgements: missing.filter(
-        ({ what, why }) => why === 'refusal' && what.startsWith('judgment'),
-      ).length,
+      answers: refused.filter(({ kind }) => kind === 'answer').length,
+      judgments: refused.filter(({ kind }) => kind === 'judgment').length,
     },
     perCase: collected.map((one) => ({
       caseId: one.evaluated.id,
@@ -123,7 +119,7 @@ function missingIn(plan: EvaluationPlan, { evaluated, answers, judged }: Collect
   const answersMissing = plan.conditions.flatMap((condition): Missing[] => {
     const answer = answers[condition];
     const why = answer === undefined ? 'not made' : answer.failure;
-    return why === null ? [] : [{ caseId, what: `answer of ${condition}`, why }];
+    return why === null ? [] : [{ kind: 'answer', caseId, what: `answer of ${condition}`, why }];
   });
   // Without an answer there is nothing to judge, which is said once.
   if (answersMissing.length > 0) return answersMissing;
@@ -133,10 +129,10 @@ function missingIn(plan: EvaluationPlan, { evaluated, answers, judged }: Collect
         [pair.one, pair.other, oneFirst],
         [pair.other, pair.one, otherFirst],
       ] as const
-    ).flatMap(([first, second, line]) => {
+    ).flatMap(([first, second, line]): Missing[] => {
       const why = line === null ? 'not made' : line.failure;
       const what = `judgment of ${judge.offer.model} on ${first} before ${second}`;
-      return why === null ? [] : [{ caseId, what, why }];
+      return why === null ? [] : [{ kind: 'judgment', caseId, what, why }];
     }),
   );
 }
@@ -144,15 +140,13 @@ function missingIn(plan: EvaluationPlan, { evaluated, answers, judged }: Collect
 /** By pair and judge: which condition won, `tie`, or `disagreeing orders`. */
 function verdictsIn({ judged }: CollectedCase): Record<string, string> {
   return Object.fromEntries(
-    judged.flatMap(({ pair, judge, oneFirst, otherFirst }) => {
-      const [before, after] = [oneFirst?.better ?? null, otherFirst?.better ?? null];
-      if (before === null || after === null) return [];
-      const winners = [
-        { first: pair.one, second: pair.other, equal: 'tie' }[before],
-        { first: pair.other, second: pair.one, equal: 'tie' }[after],
-      ];
-      const [winner = 'tie'] = winners;
-      const verdict = new Set(winners).size === 1 ? winner : 'disagreeing orders';
+    judged.flatMap((each) => {
+      const { pair, judge } = each;
+      const verdicts = verdictsOf(each);
+      if (verdicts === null) return [];
+      const [before, after] = verdicts;
+      const winner = before === 'equal' ? 'tie' : pair[before];
+      const verdict = before === after ? winner : 'disagreeing orders';
       return [[`${pair.one} or ${pair.other}, ${judge.offer.model}`, verdict]];
     }),
   );
@@ -188,7 +182,7 @@ function reported(
   places: string,
 ): ReportedModel {
   const { model, provider, effort } = called;
-  const offer = offers.find((one) => one.model === model && one.provider === provider);
+  const offer = offerOf(offers, called);
   return {
     places,
     model,

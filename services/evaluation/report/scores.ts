@@ -1,11 +1,11 @@
 import type { CollectedCase, Judged, Pair } from '#services/evaluation/collected.ts';
-import type { Condition, JudgementLine, Mark } from '#services/evaluation/records/records.ts';
+import type { Condition, JudgmentLine, Mark } from '#services/evaluation/records/records.ts';
 import { meanOf, scoreOf } from '#services/evaluation/statistics.ts';
 import type { Preference } from '#services/evaluation/statistics.ts';
 
 /** What the judgments of one case say. */
 
-/** Mean over the judges, or of one; null without a judgement. */
+/** Mean over the judges, or of one; null without a judgment. */
 export function pairScore(
   { judged }: CollectedCase,
   { one, other }: Pair,
@@ -36,7 +36,7 @@ export function verdictsOf({ oneFirst, otherFirst }: Judged): [Preference, Prefe
 
 const worth: Readonly<Record<Mark, number>> = { yes: 1, partly: 0.5, no: 0 };
 
-/** 0–1, over all judgements of the condition's answer. */
+/** 0–1, over all judgments of the condition's answer. */
 export function shareMet({ evaluated, judged }: CollectedCase, condition: Condition): number {
   const { rubric } = evaluated;
   const total = rubric.reduce((sum, { weight }) => sum + weight, 0);
@@ -57,15 +57,15 @@ export function shareTrapped({ evaluated, judged }: CollectedCase, condition: Co
   return meanOf(shares) ?? Number.NaN;
 }
 
-function markOf({ marks }: JudgementLine, id: string, place: 0 | 1): Mark {
+function markOf({ marks }: JudgmentLine, id: string, place: 0 | 1): Mark {
   const found = marks[id];
   if (found === undefined) throw new RangeError(`A judgment lacks the criterion ${id}`);
   return found[place];
 }
 
-type Placed = { line: JudgementLine; place: 0 | 1 };
+type Placed = { line: JudgmentLine; place: 0 | 1 };
 
-/** Each judgement of a condition's answer, and at which place it stood. */
+/** Each judgment of a condition's answer, and at which place it stood. */
 function placesOf(judged: readonly Judged[], condition: Condition): Placed[] {
   return judged
     .flatMap(({ oneFirst, otherFirst }) => [oneFirst, otherFirst])

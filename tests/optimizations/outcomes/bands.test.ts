@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { CountedOutcome } from '#projections/run-outcome.ts';
 import { countBands, wilson } from '#services/optimizations/outcomes/bands.ts';
 import { bandWords } from '#services/optimizations/reading/words/turned-out.ts';
-import { isFavorable, openQuestion } from '#services/optimizations/run/outcomes.ts';
+import { openQuestion } from '#services/optimizations/run/outcomes.ts';
 
 // The first four: Statistics in Medicine 17 (1998), 857 to 872, table I, the score interval without correction.
 test.each([
@@ -59,15 +59,6 @@ test('outcomes fall into the band of the score that the result had', () => {
     ['contested', 20],
     ['split', 20],
     ['none', 10],
-  ]);
-});
-
-test('better and as expected speak for a result, worse against it, and too early says nothing', () => {
-  expect((['better', 'as_expected', 'worse', 'too_early'] as const).map(isFavorable)).toEqual([
-    true,
-    true,
-    false,
-    null,
   ]);
 });
 
