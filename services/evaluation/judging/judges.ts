@@ -95,7 +95,7 @@ function namedJudges(
       );
     if (!outside.includes(offer))
       throw new EvaluationError(
-        `--judges: ${id} has no known price, cannot hold two answers with the rubric, or is simulated where the answers are not.`,
+        `--judges: ${id} has no known price, cannot hold two answers and the rubric, or is simulated where the answers are not.`,
       );
     return offer;
   });
