@@ -66,7 +66,7 @@ async function driven(
   return { ...result, asked, callsOf };
 }
 
-/** As the simulator of the product replies. */
+/** As the simulator replies where no merit is planted. */
 function withoutMerit(part: ModelPart): ModelPart {
   if (part.type === 'text') return part;
   const text = part.reply.text.replaceAll(/ \(Simulated, merit [a-j]{4}\.\)/g, '');
@@ -74,7 +74,7 @@ function withoutMerit(part: ModelPart): ModelPart {
 }
 
 describe('the council', () => {
-  test('is the run of the product: the same seats, votes, decision and words', async () => {
+  test('is the reference run of the simulator: the same seats, votes, decision and words', async () => {
     const { run, callsOf } = await driven('council', () => null, withoutMerit);
     const question = {
       type: evaluated.type,
@@ -83,13 +83,13 @@ describe('the council', () => {
       objectives: evaluated.objectives,
       constraints: evaluated.constraints,
     };
-    const product = simulate(question, { seed: String(plan.seed), strategy: 'balanced' });
+    const reference = simulate(question, { seed: String(plan.seed), strategy: 'balanced' });
     const { view } = run;
-    expect(view.scores?.decision.votes).toEqual(product.scores.decision.votes);
-    expect(view.scores?.order).toEqual(product.scores.order);
-    expect(view.scores?.consensus).toEqual(product.scores.consensus);
+    expect(view.scores?.decision.votes).toEqual(reference.scores.decision.votes);
+    expect(view.scores?.order).toEqual(reference.scores.order);
+    expect(view.scores?.consensus).toEqual(reference.scores.consensus);
     const written = acceptedDraft(view);
-    expect(written).toEqual(product.draft);
+    expect(written).toEqual(reference.draft);
     expect(callsOf('opinion')).toHaveLength(seats);
     expect(callsOf('review')).toHaveLength(seats);
     expect(callsOf('claim_ledger')).toHaveLength(1);

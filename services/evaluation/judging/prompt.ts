@@ -13,7 +13,7 @@ import {
 } from '#services/optimizations/prompts/reply-schemas.ts';
 import type { Checked } from '#services/optimizations/prompts/reply-schemas.ts';
 
-/** What a judge is asked, and what counts as its reply. It sees two answers and not whose they are. */
+/** What a judge is asked, and what counts as its reply. It sees two answers, not which condition wrote them. */
 
 /** Of a usual judgment, for its estimate and for the models that can hold it. */
 export const judgmentTokens: CallTokens = { input: 8000, output: 1200 };

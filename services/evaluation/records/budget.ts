@@ -4,8 +4,8 @@ import type { CallLine } from './records.ts';
 /**
  * What an evaluation may cost. A piece of work, an answer or a judgment, begins once the most that its
  * usual calls can cost is free, so that it is not given up half paid. Before each call the most that it
- * can cost is set aside; afterwards what it did cost is counted, or all that was set aside where nobody
- * says. A folder's budget holds for all its runs together.
+ * can cost is set aside; afterwards what it did cost is counted, or all that was set aside if no cost is
+ * reported. A folder's budget holds for all its runs together.
  */
 export type Budget = {
   spentMicros(): number;
@@ -39,7 +39,7 @@ export function createBudget(limitMicros: number | null, calls: Lines<CallLine>)
   let aside = 0;
   let waiting: { micros: number; begin: PromiseWithResolvers<void> }[] = [];
   const isFree = (micros: number) => limitMicros === null || spent + aside + micros <= limitMicros;
-  /** In their order, so that a large piece of work is not passed by small ones for ever. */
+  /** First come, first served, so small work cannot starve large work. */
   const wake = () => {
     for (;;) {
       const [next] = waiting;

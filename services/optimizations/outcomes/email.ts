@@ -4,6 +4,7 @@ import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
 import type { SimulatedPart } from '#services/optimizations/reading/simulated.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
+import { askedTitle, unchangedNote } from '#services/optimizations/reading/words/turned-out.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** The facts in the email that asks what came of a result. */
@@ -30,10 +31,10 @@ export function outcomeEmail(
   publicUrl: string,
 ): EmailContent {
   return {
-    subject: `How did it turn out? ${result.title}`,
+    subject: `${askedTitle} ${result.title}`,
     paragraphs: [
-      `“${result.title}” was completed at least ${asked} days ago. What did you do, and what happened? Two fields on the page of the result ask for it.`,
-      'Your answer is kept with the run. It changes no result and no score.',
+      `“${result.title}” was completed at least ${asked} days ago. What did you do, and what happened? Open the result and answer two questions.`,
+      unchangedNote,
       ...simulatedSentences(result),
     ],
     action: {
