@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => folder.remove());
 
-const settings = () => ({ DATA_DIR: join(folder.path, 'data') });
+const settings = () => ({ DATA_DIR: join(folder.path, 'data'), SANDBOX_PROFILE: 'instant' });
 
 /** What docs/programs.md says to write into the client's file. */
 function documented(): { command: string; args: string[] } {
