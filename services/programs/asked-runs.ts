@@ -89,7 +89,7 @@ export function anotherRequest(): Problem {
   );
 }
 
-/** After a refusal: the next identical request starts anew. */
+/** After a refusal: the next identical request starts another run. */
 export async function forgetAskedRun(
   pool: pg.Pool,
   { apiKeyId, runId }: { apiKeyId: string; runId: string },
