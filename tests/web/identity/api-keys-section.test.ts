@@ -261,7 +261,10 @@ describe('a new API key', () => {
     await section.getByRole('button', { name: 'Copy call' }).click();
     await section.getByRole('button', { name: 'Copied', exact: true }).waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(commands);
-    expect(await section.getByRole('link', { name: 'programs guide' }).count()).toBe(2);
+    // Following the guide must not leave the page, which alone knows the key.
+    const guide = section.getByRole('link', { name: 'programs guide' }).last();
+    expect(await guide.getAttribute('href')).toBe('/api-docs/programs');
+    expect(await guide.getAttribute('target')).toBe('_blank');
     await section.getByRole('button', { name: 'Copy key' }).click();
     await expect
       .poll(() => section.getByRole('button', { name: 'Copied', exact: true }).count())

@@ -106,7 +106,7 @@ describe('the dialog of a result', () => {
     expect(await dialog(page).innerText()).not.toMatch(/context|may repeat/i);
     await create(page).click();
     await dialog(page).getByText('Expires on December 24, 2026', { exact: true }).waitFor();
-    // Readers are not told that something is hidden.
+    // So the page does not say that something is hidden.
     expect(sent('POST')[0]?.body).toEqual({ expires_in_days: 30, shows_context: true });
   });
 

@@ -47,11 +47,11 @@ function FirstCall({ commands }: { commands: string }): ReactNode {
     <div className="space-y-3">
       <p>
         <span className="font-medium text-ink">A first call.</span> These commands hold your key.
-        Paste them into a terminal. The examples of the{' '}
-        <a href="/api-docs/programs" className="link">
+        Paste them into a terminal. The examples of the {/* On this page the key would be lost. */}
+        <a href="/api-docs/programs" target="_blank" rel="noopener" className="link">
           programs guide
         </a>{' '}
-        work there, too.
+        (opens in a new tab) work there, too.
       </p>
       <pre className="rounded-control bg-sunken p-3 text-sm whitespace-pre-wrap text-ink wrap-anywhere">
         <code>{commands}</code>

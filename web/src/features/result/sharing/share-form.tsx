@@ -47,7 +47,7 @@ export function ShareForm({ run: { id, refines, council } }: { run: Optimization
         if (make.isPending) return;
         make.mutate({
           expires_in_days: Number(data.get('expires_in_days')),
-          // Without context nothing is hidden, so readers are not told that something is.
+          // Without context nothing is hidden, and the page must not say that something is.
           shows_context: !isContextWritten || data.get('shows_context') !== null,
         });
       }}
