@@ -77,7 +77,7 @@ export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 .top a { color: #0b6b5d; text-decoration: underline; }
 .dark-mode .top a { color: #62c9b1; }
 .guide {
-  margin: 0 auto; padding: 24px 20px 64px; max-width: 46rem; overflow-wrap: break-word;
+  margin: 0 auto; padding: 24px 20px 64px; max-width: 60rem; overflow-wrap: break-word;
   background: light-dark(#f8f6f0, #0f1718); color: light-dark(#17211f, #e9efea);
   font: 16px/1.6 system-ui, sans-serif;
 }
@@ -87,6 +87,7 @@ export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 .guide h1 { font-size: 1.875rem; line-height: 1.2; margin: 0 0 16px; }
 .guide h2 { font-size: 1.5rem; line-height: 1.25; margin: 48px 0 12px; }
 .guide h3 { font-size: 1.25rem; line-height: 1.4; margin: 32px 0 8px; }
+.guide :is(p, ul, ol) { max-width: 46rem; }
 .guide [role='group'] { overflow-x: auto; margin: 16px 0; }
 .guide :focus-visible { outline: 2px solid light-dark(#0b6b5d, #62c9b1); outline-offset: 2px; }
 .guide table { border-collapse: collapse; font-size: 0.9375rem; min-width: 100%; }
@@ -100,7 +101,7 @@ export const pageStyle = `:root:has(.guide) { color-scheme: light dark; }
 }
 .guide pre {
   background: light-dark(#efece3, #0b1213); border-radius: 8px; padding: 16px; margin: 0;
-  width: max-content; min-width: 100%; box-sizing: border-box;
+  white-space: pre-wrap; overflow-wrap: anywhere;
 }
 `;
 

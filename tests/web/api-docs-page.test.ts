@@ -101,25 +101,34 @@ test('the viewer and the description link to the guide to the stream and the soc
   expect(found).toEqual(Array(2).fill('https://elsewhere.example/api-docs/live'));
 });
 
-test('the guide passes axe and fits wide and narrow windows in both themes', async () => {
-  const page = await browser.newPage();
-  const reported: string[] = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error') reported.push(message.text());
-  });
-  await page.goto(`${url}/api-docs/live`);
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [390, 1440]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      expect(await findings(page)).toEqual([]);
-      await expect
-        .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
-        .toBe(width);
-    }
-  expect(reported).toEqual([]);
-  await page.close();
-});
+test.each(['live', 'programs'])(
+  'the guide %s passes axe and fits wide and narrow windows, examples and all, in both themes',
+  async (guide) => {
+    const page = await browser.newPage();
+    const reported: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'error') reported.push(message.text());
+    });
+    await page.goto(`${url}/api-docs/${guide}`);
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [390, 1440]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        expect(await findings(page)).toEqual([]);
+        await expect
+          .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+          .toBe(width);
+        const cut = await page
+          .locator('pre')
+          .evaluateAll(
+            (all) => all.filter((one) => one.scrollWidth > one.parentElement!.clientWidth).length,
+          );
+        expect(cut).toBe(0);
+      }
+    expect(reported).toEqual([]);
+    await page.close();
+  },
+);
 
 /**
  * Rules that Swagger UI's own markup breaks; the description is also available without it. Contrast is

@@ -91,6 +91,25 @@ async function openForm(page: Page): Promise<Locator> {
 }
 
 describe('the list of API keys', () => {
+  it('the list is loaded only for users who have a key', async () => {
+    let rows: ApiKeyRow[] = [];
+    const page = await open('/profile', {
+      api: keeper([], {}, { 'GET /api/api-keys': () => ok(rows) }),
+    });
+    const lists: string[] = [];
+    page.on('request', (request) => {
+      if (/\/key-list-[\w-]+\.js$/.test(request.url())) lists.push(request.url());
+    });
+    await page.reload();
+    await keysOf(page).getByText('You have no API keys.').waitFor();
+    await keysOf(page).getByRole('button', { name: 'Create key' }).waitFor();
+    expect(lists).toEqual([]);
+    rows = [keyOf(1)];
+    await page.reload();
+    await keysOf(page).getByText('Program 1').first().waitFor();
+    expect(lists).toHaveLength(1);
+  });
+
   it('a key shows its name, its beginning, what it can do, its use of the cap, and its dates', async () => {
     const unused = keyOf(2, {
       name: 'Nightly report',
@@ -102,8 +121,11 @@ describe('the list of API keys', () => {
     const page = await open('/profile', { api: keeper([keyOf(1), unused]) });
     const section = keysOf(page);
     await section.getByText('use Sevenfold as you').waitFor();
-    const docs = section.getByRole('link', { name: 'The API docs' });
-    expect(await docs.getAttribute('href')).toBe('/api-docs');
+    const links = section.getByRole('link');
+    expect(await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))).toEqual([
+      '/api-docs/programs',
+      '/api-docs',
+    ]);
     const rows = section.getByRole('listitem');
     const [first, second] = await Promise.all([rows.nth(0).innerText(), rows.nth(1).innerText()]);
     for (const words of [
@@ -230,11 +252,23 @@ describe('a new API key', () => {
     await expect.poll(() => focused(page)).toBe('new_api_key');
     expect(await page.evaluate(() => getSelection()?.toString())).toBe(secret);
     await section.getByText("It won't be shown again.").waitFor();
-    expect(await section.locator('pre').innerText()).toBe(
-      `curl ${site().origin}/api/optimizations \\\n  -H "Authorization: Bearer sk_…"`,
-    );
+    const commands = [
+      `export SEVENFOLD_URL=${site().origin}`,
+      `export SEVENFOLD_KEY=${secret}`,
+      'curl "$SEVENFOLD_URL/api/optimizations" \\\n  -H "Authorization: Bearer $SEVENFOLD_KEY"',
+    ].join('\n');
+    expect(await section.locator('pre').innerText()).toBe(commands);
+    await section.getByRole('button', { name: 'Copy call' }).click();
+    await section.getByRole('button', { name: 'Copied', exact: true }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(commands);
+    // Following the guide must not leave the page, which alone knows the key.
+    const guide = section.getByRole('link', { name: 'programs guide' }).last();
+    expect(await guide.getAttribute('href')).toBe('/api-docs/programs');
+    expect(await guide.getAttribute('target')).toBe('_blank');
     await section.getByRole('button', { name: 'Copy key' }).click();
-    await section.getByRole('button', { name: 'Copied' }).waitFor();
+    await expect
+      .poll(() => section.getByRole('button', { name: 'Copied', exact: true }).count())
+      .toBe(2);
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
     expect(await faultsInEveryLook(page)).toEqual([]);
 

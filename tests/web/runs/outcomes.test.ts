@@ -91,17 +91,27 @@ describe('the question on the dashboard', () => {
       .poll(async () => did(page).evaluate((one) => one === document.activeElement))
       .toBe(true);
     await page.getByRole('button', { name: 'Save answer' }).press('Enter');
+    const missingWords = card(page).getByText(
+      'Write what you did, or choose that it is too early to say',
+    );
     await card(page).getByText('Choose what happened').waitFor();
+    await missingWords.waitFor();
+    await expect
+      .poll(async () => did(page).evaluate((one) => one === document.activeElement))
+      .toBe(true);
+    await did(page).fill('  Kept the price.  ');
+    await expect.poll(() => missingWords.count()).toBe(0);
+    await page.getByRole('button', { name: 'Save answer' }).press('Enter');
     await expect
       .poll(() => page.evaluate(() => document.activeElement?.getAttribute('role')))
       .toBe('radiogroup');
+    expect(await missingWords.count()).toBe(0);
     await page.keyboard.press('Tab');
     await page.keyboard.press('ArrowDown');
     await page.getByRole('radio', { name: 'As expected' }).and(page.locator(':checked')).waitFor();
+    await did(page).fill(' ');
     await page.getByRole('button', { name: 'Save answer' }).press('Enter');
-    await card(page)
-      .getByText('Write what you did, or choose that it is too early to say')
-      .waitFor();
+    await missingWords.waitFor();
     expect(bodies()).toEqual([]);
     await did(page).fill('  Kept the price.  ');
     await page.getByRole('button', { name: 'Save answer' }).press('Enter');
@@ -119,7 +129,11 @@ describe('the question on the dashboard', () => {
     await card(page)
       .getByText('The question about the first 90 days. It is the last one.')
       .waitFor();
+    await page.getByRole('button', { name: 'Save answer' }).click();
+    const missingWords = card(page).getByText('Write what you did, or choose');
+    await missingWords.waitFor();
     await page.getByRole('radio', { name: 'Too early to say' }).check();
+    await expect.poll(() => missingWords.count()).toBe(0);
     await page.getByRole('button', { name: 'Save answer' }).click();
     await card(page).getByText('Thank you. There is nothing else to answer.').waitFor();
     expect(bodies()).toEqual([{ did: '', happened: 'too_early' }]);
@@ -267,7 +281,7 @@ describe('the outcome on the page of a result', () => {
 });
 
 describe('the email that asks', () => {
-  it('the email is off until it is switched on in the profile', async () => {
+  it('the email is off until it is switched on in the account settings', async () => {
     const page = await open('/profile', {
       api: member({ 'PATCH /api/users/me': failing }),
     });

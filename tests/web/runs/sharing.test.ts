@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SharedRun } from '#services/optimizations/contract/sharing.ts';
 import type { Share, SharedReply } from '#services/optimizations/contract/sharing.ts';
 import { describeRun } from '#services/optimizations/reading/describe.ts';
+import type { RunView } from '#services/optimizations/reading/view.ts';
 import { sharedView } from '#services/optimizations/sharing/shared-view.ts';
 import { runId } from '#tests/optimizations/run/run-script.ts';
 import { failing, faultsInEveryLook, useMemberSite } from '#tests/web/support/member-site.ts';
@@ -24,6 +25,7 @@ const fresh = inChain(rootStory, { refinable: included });
 const address = `/api/optimizations/${runId}/shares`;
 const token = 'T'.repeat(43);
 const context = 'The agency has four people.';
+const bare = { context: '', objectives: [], constraints: [], files: [] };
 
 function shareOf(number: number, change: Partial<Share> = {}): Share {
   return {
@@ -36,12 +38,18 @@ function shareOf(number: number, change: Partial<Share> = {}): Share {
   };
 }
 
-/** The server of a finished run and of its links. */
-function ownersServer(begin: readonly Share[], refusals: Partial<Record<string, Reply>> = {}): Api {
+/** The server of a finished run, which has a context unless it is changed, and of its links. */
+function ownersServer(
+  begin: readonly Share[],
+  refusals: Partial<Record<string, Reply>> = {},
+  change: Partial<RunView> = { context },
+): Api {
   const shares = [...begin];
   const server = runServer(fresh, fresh.facts.length);
+  const described = describeRun({ ...fresh.view(), ...change }, 0);
   return (call) => {
     const { method, path, body } = call;
+    if (method === 'GET' && path === `/api/optimizations/${runId}`) return ok(described);
     if (!path.startsWith(address)) return server.api(call);
     const refused = refusals[method];
     if (refused) return refused;
@@ -59,7 +67,8 @@ function ownersServer(begin: readonly Share[], refusals: Partial<Record<string, 
 
 const sent = (method: string) =>
   site().calls.filter((call) => call.method === method && call.path.startsWith(address));
-const dialog = (page: Page) => page.getByRole('dialog');
+const dialog = (page: Page) => page.getByRole('dialog', { name: 'Share this result' });
+const confirmation = (page: Page) => page.getByRole('dialog', { name: 'Revoke this link?' });
 const share = (page: Page) => page.getByRole('button', { name: 'Share', exact: true });
 const create = (page: Page) => dialog(page).getByRole('button', { name: 'Create link' });
 
@@ -90,12 +99,70 @@ describe('the dialog of a result', () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Share');
   });
 
-  it('a revoked link leaves the list, which takes the focus', async () => {
+  it('a run with nothing beside its question has no context to show, to hide or to warn about', async () => {
+    const page = await open(`/optimizations/${runId}`, { api: ownersServer([], {}, bare) });
+    await share(page).click();
+    await dialog(page).getByText('No working links.').waitFor();
+    expect(await dialog(page).innerText()).not.toMatch(/context|may repeat/i);
+    await create(page).click();
+    await dialog(page).getByText('Expires on December 24, 2026', { exact: true }).waitFor();
+    // So the page does not say that something is hidden.
+    expect(sent('POST')[0]?.body).toEqual({ expires_in_days: 30, shows_context: true });
+  });
+
+  it.each([
+    ['objectives', { ...bare, objectives: ['Keep 3 clients'] }],
+    ['constraints', { ...bare, constraints: ['No debt'] }],
+    [
+      'a fact of a refinement',
+      {
+        ...bare,
+        before: {
+          reviews: {},
+          given: [{ text: given, claimId: null }],
+          decision: null,
+          heading: null,
+        },
+      },
+    ],
+  ] satisfies [string, Partial<RunView>][])(
+    '%s can be hidden like the context',
+    async (_, change) => {
+      const page = await open(`/optimizations/${runId}`, { api: ownersServer([], {}, change) });
+      await share(page).click();
+      await dialog(page).getByLabel('Show the context').waitFor();
+      await dialog(page).getByText('Hidden context can still come through').waitFor();
+      await dialog(page).getByText('may repeat what your context says').waitFor();
+    },
+  );
+
+  it('files are warned about without a context', async () => {
+    const files = [{ name: 'prices.csv', text: 'plan,price' }];
+    const page = await open(`/optimizations/${runId}`, {
+      api: ownersServer([], {}, { ...bare, files }),
+    });
+    await share(page).click();
+    await dialog(page).getByText('Hidden files can still come through').waitFor();
+    expect(await dialog(page).innerText()).not.toMatch(/context/i);
+  });
+
+  it('a link is revoked after a confirmation and leaves the list, which takes the focus', async () => {
     const api = ownersServer([shareOf(2), shareOf(1)]);
     const page = await open(`/optimizations/${runId}`, { api });
     await share(page).click();
     const revoke = dialog(page).getByRole('button', { name: 'Revoke' });
     await revoke.first().press('Enter');
+    await confirmation(page).getByText("loses access at once, and you can't undo this").waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => confirmation(page).count()).toBe(0);
+    expect(await revoke.count()).toBe(2);
+    await revoke.first().press('Enter');
+    await confirmation(page).getByRole('button', { name: 'Keep link' }).press('Enter');
+    await expect.poll(() => confirmation(page).count()).toBe(0);
+    expect(sent('DELETE')).toEqual([]);
+    await revoke.first().press('Enter');
+    await confirmation(page).getByRole('button', { name: 'Revoke link' }).press('Enter');
     await expect.poll(() => revoke.count()).toBe(1);
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('UL');
     await page.getByText('Link revoked. It no longer works.').waitFor({ state: 'attached' });
@@ -125,6 +192,7 @@ describe('the dialog of a result', () => {
 
     refusals['DELETE'] = failing;
     await revoke.click();
+    await confirmation(page).getByRole('button', { name: 'Revoke link' }).click();
     await dialog(page).getByText("We couldn't revoke the link, so it still works.").waitFor();
     expect(await revoke.count()).toBe(1);
   });
@@ -160,7 +228,7 @@ describe('the page of a link', () => {
     const own = rootStory.copy();
     await page.getByRole('heading', { name: own.title, level: 1 }).waitFor();
     await page
-      .getByText("The person who asked isn't named, and the context isn't shown.")
+      .getByText("The person who asked isn't named, and any context they gave isn't shown.")
       .waitFor();
     await page.getByText('This link expires on December 24, 2026.').waitFor();
     expect(await page.title()).toBe(`${own.title} · Sevenfold`);
@@ -212,6 +280,7 @@ describe('the page of a link', () => {
     const page = await visit(() => ok(replyOf(refinedStory, { showsContext: true })));
     await page.locator('summary').getByText('The question', { exact: true }).click();
     await page.getByText(context).first().waitFor();
+    await page.getByText("The person who asked isn't named. This link expires").waitFor();
     await page.getByText(given).first().waitFor();
     expect(await page.getByRole('link', { name: 'The first result' }).count()).toBe(0);
   });

@@ -35,7 +35,10 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={open ? titleId : undefined}
-      onClose={onClose}
+      // React, unlike the browser, passes on the event of a dialog inside this one.
+      onClose={({ target, currentTarget }) => {
+        if (target === currentTarget) onClose();
+      }}
       closedby="any"
       className={
         sheet

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
+import * as v from 'valibot';
 import {
   type Outcome,
   outcomeLimits,
@@ -18,7 +19,7 @@ import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { Counter } from '#web/ui/form/counter.tsx';
 import { FieldError, GrowingField } from '#web/ui/form/field.tsx';
-import { useForm } from '#web/ui/form/form.ts';
+import { type FieldErrors, firstErrors, useForm } from '#web/ui/form/form.ts';
 import { recordOutcome } from './calls.ts';
 
 /** Asks what came of a result: what its owner did, and what happened. */
@@ -51,8 +52,18 @@ export function OutcomeForm({
       onSaved();
     },
   });
+  // Too early needs no words, so choosing it settles that they are missing.
+  const didError = happened === 'too_early' && did.trim() === '' ? undefined : form.errors['did'];
   return (
-    <form {...form.props} className="max-w-prose space-y-5">
+    <form
+      {...form.props}
+      onSubmit={(event) => {
+        if (happened !== null) return form.props.onSubmit(event);
+        event.preventDefault();
+        form.refuse(errorsWithoutChoice(did));
+      }}
+      className="max-w-prose space-y-5"
+    >
       <GrowingField
         label={didLabel}
         name="did"
@@ -62,7 +73,7 @@ export function OutcomeForm({
         ref={takesFocus ? focusOnce : null}
         required={happened !== 'too_early'}
         hint="For example: raised the price for new clients in March."
-        error={form.errors['did']}
+        error={didError}
         aside={<Counter text={did} limit={outcomeLimits.did} />}
       />
       <Happenings chosen={happened} error={form.errors['happened']} onChoose={setHappened} />
@@ -92,6 +103,16 @@ export function OutcomeForm({
 }
 
 type Happened = Outcome['happened'];
+
+/**
+ * The errors of both fields while nothing is chosen. The schema compares them only once both are valid,
+ * so the words are checked as under a choice that needs them.
+ */
+function errorsWithoutChoice(did: string): FieldErrors {
+  const errorsWith = (happened: Happened | undefined): FieldErrors =>
+    firstErrors(v.safeParse(OutcomeRequest, { did, happened }).issues ?? []);
+  return { ...errorsWith('as_expected'), ...errorsWith(undefined) };
+}
 
 const notSaved = "We couldn't save your answer";
 

@@ -13,8 +13,15 @@ import { day } from '#web/ui/text/day.ts';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
 import { allowed } from './words.ts';
 
-/** The live keys, and revoking one of them. */
-export function KeyList({ rows }: { rows: readonly ApiKeyRow[] }): ReactNode {
+/** The live keys, and revoking one of them. Loaded on demand: few users have one. */
+export function KeyList({
+  rows,
+  empty,
+}: {
+  rows: readonly ApiKeyRow[];
+  /** Shown in place of the keys once the last one is revoked. */
+  empty: ReactNode;
+}): ReactNode {
   const client = useQueryClient();
   const list = useRef<HTMLElement>(null);
   const { run, busy, done, failure } = useAction();
@@ -35,7 +42,7 @@ export function KeyList({ rows }: { rows: readonly ApiKeyRow[] }): ReactNode {
   return (
     <section ref={list} tabIndex={-1} aria-label="Your API keys" className="space-y-4">
       {rows.length === 0 ? (
-        <p className="text-ink-2">You have no API keys. Create one for each program of yours.</p>
+        empty
       ) : (
         <ul className="divide-y divide-line">
           {rows.map((row) => (

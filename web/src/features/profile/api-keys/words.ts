@@ -27,15 +27,25 @@ export function allowed(scopes: readonly KeyScope[]): string {
   return `Can ${list.format(words)}.`;
 }
 
-/** A first call that a key of these scopes may make. */
-export function firstCall(origin: string, scopes: readonly KeyScope[]): string {
+/**
+ * Sets what the examples of the programs guide read, then makes a call that a key of these scopes may
+ * make. The call itself does not contain the key, so it can be kept and passed on.
+ */
+export function firstCall(
+  origin: string,
+  { key, scopes }: { key: string; scopes: readonly KeyScope[] },
+): string {
   const path = scopes.includes('read')
     ? '/optimizations'
     : scopes.includes('credits:read')
       ? '/credits/balance'
       : '/optimizations/estimate';
-  const call = [`curl ${origin}/api${path}`, '-H "Authorization: Bearer sk_…"'];
+  const call = [`curl "$SEVENFOLD_URL/api${path}"`, '-H "Authorization: Bearer $SEVENFOLD_KEY"'];
   if (path === '/optimizations/estimate')
     call.push('-H "Content-Type: application/json"', `-d '{"strategy": "balanced"}'`);
-  return call.join(' \\\n  ');
+  return [
+    `export SEVENFOLD_URL=${origin}`,
+    `export SEVENFOLD_KEY=${key}`,
+    call.join(' \\\n  '),
+  ].join('\n');
 }

@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, type ReactNode, useRef, useState } from 'react';
+import { type ComponentType, lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { apiKeyLimits } from '#services/identity/contract/api-keys.ts';
+import { apiKeyLimits, type ApiKeyRow } from '#services/identity/contract/api-keys.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import type { CreationProps } from '#web/features/profile/api-keys/creation.tsx';
-import { KeyList } from '#web/features/profile/api-keys/key-list.tsx';
 import { Outcome } from '#web/features/profile/outcome.tsx';
 import { apiKeysQuery } from '#web/features/profile/queries.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
 import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Button } from '#web/ui/form/button.tsx';
+
+const KeyList = lazy(async () => ({
+  default: (await import('#web/features/profile/api-keys/key-list.tsx')).KeyList,
+}));
 
 export function ApiKeysSection({ hasPassword }: { hasPassword: boolean | null }): ReactNode {
   const keys = useQuery(apiKeysQuery);
@@ -20,9 +23,13 @@ export function ApiKeysSection({ hasPassword }: { hasPassword: boolean | null })
       about={
         <>
           With a key your own programs use Sevenfold as you: they ask questions, read results, and
-          use your credits.{' '}
+          use your credits. The{' '}
+          <a href="/api-docs/programs" className="link">
+            programs guide
+          </a>{' '}
+          has examples, and the{' '}
           <a href="/api-docs" className="link">
-            The API docs
+            API docs
           </a>{' '}
           list every call.
         </>
@@ -37,12 +44,27 @@ export function ApiKeysSection({ hasPassword }: { hasPassword: boolean | null })
       >
         {(rows) => (
           <div className="space-y-5">
-            <KeyList rows={rows} />
+            <Keys rows={rows} />
             <NewKey live={rows.length} hasPassword={hasPassword} />
           </div>
         )}
       </QueryBlock>
     </Section>
+  );
+}
+
+/** The list stays once it was shown: after the last key is revoked, it says so and holds the focus. */
+function Keys({ rows }: { rows: readonly ApiKeyRow[] }): ReactNode {
+  const [hadRows, setHadRows] = useState(false);
+  if (rows.length > 0 && !hadRows) setHadRows(true);
+  const empty = (
+    <p className="text-ink-2">You have no API keys. Create one for each program of yours.</p>
+  );
+  if (rows.length === 0 && !hadRows) return empty;
+  return (
+    <Suspense fallback={<Skeleton className="h-32" />}>
+      <KeyList rows={rows} empty={empty} />
+    </Suspense>
   );
 }
 

@@ -1,13 +1,17 @@
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { ExportReply } from '#services/identity/contract.ts';
 import { read } from '#web/api/api.ts';
+import { Skeleton } from '#web/ui/feedback/skeleton.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { saveText } from '#web/ui/save-file.ts';
 import { Outcome } from '#web/features/profile/outcome.tsx';
-import { PasswordGate } from '#web/features/profile/password-gate.tsx';
 import { proofWithoutPassword, wantsProof } from '#web/features/profile/recent-proof.ts';
 import { Section } from '#web/features/profile/section.tsx';
 import { useAction } from '#web/features/profile/use-action.ts';
+
+const PasswordGate = lazy(async () => ({
+  default: (await import('#web/features/profile/password-gate.tsx')).PasswordGate,
+}));
 
 /** Collecting everything takes the server longer than an ordinary call. */
 const exportTimeoutMs = 60_000;
@@ -43,7 +47,9 @@ export function ExportSection({ hasPassword }: { hasPassword: boolean | null }):
       about="Everything we keep about you, in one file, plus each table as a spreadsheet. Secrets such as the hash of your password are left out."
     >
       {isAsked ? (
-        <PasswordGate onProved={download} onCancel={() => setAsked(false)} />
+        <Suspense fallback={<Skeleton className="h-48" />}>
+          <PasswordGate onProved={download} onCancel={() => setAsked(false)} />
+        </Suspense>
       ) : (
         <>
           <Outcome

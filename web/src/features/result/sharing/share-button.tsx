@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { Dialog } from '#web/ui/dialog.tsx';
 import { Button } from '#web/ui/form/button.tsx';
+import { hasContext } from './has-context.ts';
 import { ShareForm } from './share-form.tsx';
 import { ShareList } from './share-list.tsx';
 
@@ -21,7 +22,7 @@ export function ShareButton({ run }: { run: Optimization }): ReactNode {
           votes, and each model's answer. They never see your name, your files, or your credits.
         </p>
         <ShareForm run={run} />
-        <ShareList runId={run.id} />
+        <ShareList runId={run.id} hasContext={hasContext(run.council)} />
       </Dialog>
     </>
   );

@@ -8,6 +8,7 @@ import { announce } from '#web/ui/feedback/announcer.tsx';
 import { Notice } from '#web/ui/feedback/notice.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { Checkbox, SelectField } from '#web/ui/form/field.tsx';
+import { hasContext } from './has-context.ts';
 import { makeShare, sharesQuery } from './queries.ts';
 
 const days: readonly (readonly [days: number, words: string])[] = [
@@ -21,7 +22,8 @@ const days: readonly (readonly [days: number, words: string])[] = [
 const failed = "We couldn't create the link";
 
 /** Makes a link. While it is unknown whether it was made, the next try carries the same key. */
-export function ShareForm({ run: { id, refines } }: { run: Optimization }): ReactNode {
+export function ShareForm({ run: { id, refines, council } }: { run: Optimization }): ReactNode {
+  const isContextWritten = hasContext(council);
   const client = useQueryClient();
   const key = useRef(crypto.randomUUID());
   const make = useMutation({
@@ -45,7 +47,8 @@ export function ShareForm({ run: { id, refines } }: { run: Optimization }): Reac
         if (make.isPending) return;
         make.mutate({
           expires_in_days: Number(data.get('expires_in_days')),
-          shows_context: data.get('shows_context') !== null,
+          // Without context nothing is hidden, and the page must not say that something is.
+          shows_context: !isContextWritten || data.get('shows_context') !== null,
         });
       }}
       // Another choice is another link.
@@ -64,15 +67,14 @@ export function ShareForm({ run: { id, refines } }: { run: Optimization }): Reac
           </option>
         ))}
       </SelectField>
-      <Checkbox
-        name="shows_context"
-        label="Show the context"
-        hint={`Also shows your objectives and constraints${refines === null ? '' : ', and the instructions and facts you gave since'}.`}
-      />
-      <Notice tone="warn" title="Hidden context can still come through">
-        Answers, reasons and quotes may repeat what your context and files say. Read the result
-        before you share it.
-      </Notice>
+      {isContextWritten ? (
+        <Checkbox
+          name="shows_context"
+          label="Show the context"
+          hint={`Also shows your objectives and constraints${refines === null ? '' : ', and the instructions and facts you gave since'}.`}
+        />
+      ) : null}
+      <Repeated context={isContextWritten} files={council.files.length > 0} />
       {make.error === null ? null : (
         <Notice tone="bad" title={failed} announced={`${failed}. ${problemSentence(make.error)}`}>
           <p>{problemSentence(make.error)}</p>
@@ -82,5 +84,18 @@ export function ShareForm({ run: { id, refines } }: { run: Optimization }): Reac
         {make.isPending ? 'Creating…' : 'Create link'}
       </Button>
     </form>
+  );
+}
+
+/** What readers are not shown may be repeated by what they are shown. */
+function Repeated({ context, files }: { context: boolean; files: boolean }): ReactNode {
+  if (!context && !files) return null;
+  const what = files
+    ? `what your ${context ? 'context and files' : 'files'} say`
+    : 'what your context says';
+  return (
+    <Notice tone="warn" title={`Hidden ${context ? 'context' : 'files'} can still come through`}>
+      Answers, reasons and quotes may repeat {what}. Read the result before you share it.
+    </Notice>
   );
 }

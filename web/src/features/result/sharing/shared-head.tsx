@@ -38,8 +38,9 @@ export function SharedHead({
         </time>
       </p>
       <p className="max-w-prose text-sm text-ink-2">
-        The person who asked isn't named{showsContext ? '' : ", and the context isn't shown"}. This
-        link expires on {day(expiresAt)}.
+        The person who asked isn't named
+        {showsContext ? '' : ", and any context they gave isn't shown"}. This link expires on{' '}
+        {day(expiresAt)}.
       </p>
       <RefinementNote view={view} />
       <SimulatedMark seats={view.seats} standIn={view.standIn} shared />
