@@ -2,11 +2,12 @@ import { open as openFile } from 'node:fs/promises';
 import { verifyEvents } from '#db/verify-events.ts';
 import { auditOf } from '#services/optimizations/audit/audit.ts';
 import { compare, lineOf } from '#services/optimizations/audit/check.ts';
-import type { Check, Findings } from '#services/optimizations/audit/check.ts';
+import type { Check } from '#services/optimizations/audit/check.ts';
 import { auditedRun } from '#services/optimizations/audit/evidence.ts';
 import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
 import { auditPack } from '#services/optimizations/audit/pack/pack-checks.ts';
+import type { PackFindings, UnprovenLine } from '#services/optimizations/audit/pack/pack-checks.ts';
 import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
@@ -38,7 +39,7 @@ export const verify: CliCommand = {
     }
     const findings = await auditPack(pack, root);
     const { runId, events } = auditedRun(pack.evidence);
-    return report(call, runId, events.length, findings);
+    return report(call, { runId, events: events.length, ...findings });
   },
   async run(call) {
     const runId = required(call, 0, 'run id or evidence file');
@@ -52,15 +53,18 @@ export const verify: CliCommand = {
     }
     const { checks, notes } = await auditOf(evidence);
     const { events } = auditedRun(evidence);
-    const findings = {
+    return report(call, {
+      runId,
+      events: events.length,
       checks: [
         ...(await streamChecks(database, evidence.runs)),
         ...checks,
         ...(await historyChecks(database, runId, events)),
       ],
       notes,
-    };
-    return report(call, runId, events.length, findings);
+      // These were opened with their key, which opens no text that was changed.
+      unproven: [],
+    });
   },
 };
 
@@ -85,17 +89,59 @@ async function readBounded(path: string): Promise<Uint8Array> {
 
 function report(
   call: Pick<CliCall, 'options'>,
-  runId: string,
-  events: number,
-  { checks, notes }: Findings,
+  {
+    runId,
+    events,
+    checks,
+    notes,
+    unproven,
+  }: PackFindings & {
+    runId: string;
+    events: number;
+  },
 ): number {
   const verified = checks.every(({ equal }) => equal);
-  printResult(call, { run_id: runId, events, verified, checks, notes }, [
-    ...checks.map((check) => printable(lineOf(check))),
-    ...notes.map((note) => printable(`     ${note}`)),
-    verified ? `Verified: ${events} events of ${runId}.` : 'Differences were found.',
-  ]);
+  printResult(
+    call,
+    { run_id: runId, events, verified, checks, notes, unproven_texts: unproven },
+    [
+      ...checks.map(lineOf),
+      ...notes.map((note) => `     ${note}`),
+      ...unproven.map((text) => `     ${unprovenSentence(text)}`),
+      verified ? verifiedSentence(unproven, events, runId) : 'Differences were found.',
+    ].map(printable),
+  );
   return verified ? 0 : 1;
+}
+
+function unprovenSentence({ line, run, event, field, in_part: inPart }: UnprovenLine): string {
+  const why = inPart
+    ? 'checked prompts hold at most a part of its words'
+    : 'nothing in the file proves its words';
+  return `line ${line}, ${event} of ${run}, text "${field}": ${why}`;
+}
+
+function verifiedSentence(
+  unproven: readonly UnprovenLine[],
+  events: number,
+  runId: string,
+): string {
+  const subject = `${events} events of ${runId}`;
+  const inPart = unproven.filter((text) => text.in_part).length;
+  const wholly = unproven.length - inPart;
+  const exceptions = [
+    ...(wholly > 0 ? [`the words of ${textsOf(wholly)}, which nothing in the file proves`] : []),
+    ...(inPart > 0
+      ? [`${wholly > 0 ? '' : 'the words '}of ${textsOf(inPart)} that it proves at most in part`]
+      : []),
+  ];
+  return exceptions.length === 0
+    ? `Verified: ${subject}.`
+    : `Verified, except ${exceptions.join(', and ')}: ${subject}.`;
+}
+
+function textsOf(count: number): string {
+  return count === 1 ? '1 text' : `${count} texts`;
 }
 
 /** A file of a stranger must not write lines of its own, or give the terminal commands. */

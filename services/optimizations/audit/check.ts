@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { differenceOf } from './difference.ts';
 import type { StoredEvent } from './evidence.ts';
 
 /** One comparison of what is recorded with what follows from the rest. */
@@ -9,6 +10,10 @@ export type Check = {
   at?: string;
   recorded?: unknown;
   recomputed?: unknown;
+  /** Of both values, in the plural. */
+  unit?: string;
+  /** What it was recomputed from. */
+  from?: string;
   /** In place of two values. */
   problem?: string;
 };
@@ -21,9 +26,11 @@ export function compare(
   recorded: unknown,
   recomputed: unknown,
   at?: StoredEvent,
+  words: Pick<Check, 'unit' | 'from'> = {},
 ): Check {
   const equal = isDeepStrictEqual(plain(recorded), plain(recomputed));
-  return { name, equal, recorded, recomputed, ...(at === undefined ? {} : { at: nameOf(at) }) };
+  const place = at === undefined ? {} : { at: nameOf(at) };
+  return { name, equal, recorded, recomputed, ...words, ...place };
 }
 
 export function failed(name: string, problem: string, at?: StoredEvent): Check {
@@ -56,12 +63,11 @@ export function nameOf({ streamPosition, type, data }: StoredEvent): string {
 }
 
 /** One line for people. */
-export function lineOf({ name, equal, at, problem, recorded, recomputed }: Check): string {
+export function lineOf(check: Check): string {
+  const { name, equal, at, problem } = check;
   if (equal) return `ok   ${name}`;
   const place = at === undefined ? '' : `${at}: `;
-  const what =
-    problem ?? `recorded ${JSON.stringify(recorded)}, recomputed ${JSON.stringify(recomputed)}`;
-  return `NOT  ${place}${name}: ${what}`;
+  return `NOT  ${place}${name}: ${problem ?? differenceOf(check)}`;
 }
 
 /** In stored form: undefined properties are dropped. */

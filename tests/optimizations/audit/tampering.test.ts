@@ -187,11 +187,13 @@ const forgeries: Record<
     change: (all) => {
       for (const rows of priceOf(all)) for (const row of rows) row.outputPerMTok *= 2;
     },
-    shown: /event \d+ CallSucceeded \w+\.\w+: cost of \w+\.\w+ 1: recorded \d+, recomputed \d+/,
+    shown:
+      /event \d+ CallSucceeded \w+\.\w+: cost of \w+\.\w+ 1: recorded \d+ micro-dollars, recomputed \d+, from the price row of \d{4}-\d\d-\d\d$/m,
   },
   'a call was cheaper': {
     change: (all) => void (dataOf(all, 'CallSucceeded')['costMicros'] = 1),
-    shown: /event \d+ CallSucceeded opinion\.\w+: cost of opinion/,
+    shown:
+      /event \d+ CallSucceeded opinion\.\w+: cost of opinion\.\w+ 1: recorded 1 micro-dollar, recomputed \d+, from the price row of/,
   },
   'a vote on the options is another one': {
     change: (all) => {
@@ -297,14 +299,15 @@ const forgeries: Record<
     change: (all) => {
       all[0]!['figures'] = { ...(all[0]!['figures'] as object), agreement: 100 };
     },
-    shown: /manifest: figures/,
+    shown: /^NOT {2}manifest: figures: agreement: recorded 100, recomputed \d+$/m,
   },
   'the account was charged less': {
     change: (all) => {
       const entry = all.find((line) => line['type'] === 'CreditsCaptured');
       entry!['credits'] = 1;
     },
-    shown: /event \d+ OptimizationCompleted: credits captured: recorded \d+, recomputed 1/,
+    shown:
+      /event \d+ OptimizationCompleted: credits captured: recorded \d+ credits, recomputed 1, from the entries of the account/,
   },
   'an event of another kind': {
     change: (all) => {
