@@ -42,12 +42,12 @@ const document = describeApi({ productName: 'Sevenfold', publicUrl: 'https://exa
 test('a number in a query is described as a number, and so is its default', () => {
   expect(document).toMatchObject({
     paths: {
-      '/credits/history': {
+      '/recipes': {
         get: {
           parameters: expect.arrayContaining([
             expect.objectContaining({
               name: 'limit',
-              schema: { type: 'integer', minimum: 1, maximum: 10_000 },
+              schema: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
             }),
           ]) as unknown,
         },

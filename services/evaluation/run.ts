@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Catalogue } from '#services/models/catalogue.ts';
-import { loadSdks } from '#services/models/provider-list.ts';
+import { loadSdks, providerDefinitions } from '#services/models/provider-list.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { usd } from '#services/platform/numbers.ts';
@@ -11,6 +11,7 @@ import { ArgumentError } from './arguments.ts';
 import { loadCases, selectCases } from './cases.ts';
 import { usualAnswer, usualJudgment } from './estimate.ts';
 import { evaluate } from './evaluate.ts';
+import { EvaluationError } from './evaluation-error.ts';
 import { judgeLimits } from './judging/judge.ts';
 import { planEvaluation } from './plan.ts';
 import type { EvaluationPlan, PlanSettings } from './plan.ts';
@@ -108,6 +109,7 @@ function modelsFor(given: Arguments, { env, catalogue, clock }: Surroundings): M
   }
   // Simulated models would answer where a key is missing.
   const registry = modelRegistry({ ...env, sandboxUrl: null }, catalogue, { clock });
+  if (!registry.hasRealModels) throw new EvaluationError(nobodyConnected);
   return {
     registryFor: () => registry,
     judging: registry,
@@ -116,6 +118,13 @@ function modelsFor(given: Arguments, { env, catalogue, clock }: Surroundings): M
     isLocal: env.mode === 'local',
   };
 }
+
+const nobodyConnected = `No provider is connected. Set one or more of ${[
+  ...providerDefinitions.map(({ keyVariable }) => keyVariable),
+  'OPENAI_COMPATIBLE_ENDPOINTS',
+].join(
+  ', ',
+)} (docs/models.md), or add --sandbox to try the program with simulated models, without a key.`;
 
 /** Who answers and who judges, and what that is likely to cost. */
 function planLines(plan: EvaluationPlan, { clock }: Surroundings): string[] {

@@ -3,14 +3,14 @@ import { optimizationLimits } from '#services/optimizations/contract/requests.ts
 import type { EndpointList } from '#services/platform/contract.ts';
 
 export const mcpLimits = {
-  /** Of one message. A question with its context and rows needs half of it. */
+  /** One message. A question with its context needs half of it. */
   bodyBytes: optimizationLimits.bodyBytes,
   /** How long `follow` waits: below the minute after which most clients give a call up. */
   followSeconds: 50,
   followSecondsMost: 600,
 } as const;
 
-/** A request, or a notification, which has no id. Nothing is asked of clients, so none answers. */
+/** A request, or a notification, which has no id. The server sends no requests, so clients send no responses. */
 const Message = v.strictObject({
   jsonrpc: v.literal('2.0'),
   id: v.optional(
@@ -25,7 +25,7 @@ export const mcpEndpoints = {
   'POST /mcp': {
     summary: 'Model Context Protocol',
     description:
-      'Streamable HTTP, without sessions: each message is answered alone, and batches are refused. Its tools are `strategies`, `balance`, `ask`, `follow`, `result` and `refine`. An API key of any scope may call; each tool names the scope that it needs. Requests with a cookie, or from a page of another origin, are refused.',
+      'Streamable HTTP, without sessions: each message is answered alone, and batches are refused. An API key of any scope may call; each tool names the scope that it needs. Requests with a cookie, or from a page of another origin, are refused.',
     access: 'key',
     scope: 'any',
     body: Message,

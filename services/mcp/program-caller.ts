@@ -29,13 +29,15 @@ export function programCaller(
     apiKey,
     requireScope: (scope) => requireScope(apiKey, scope),
     takeTurn: async (limit) => rateLimits.take(limit, userId, { userId }),
-    ask: async (request) =>
-      askRun(dependencies, { userId, apiKey }, request, {
+    ask: async (request) => {
+      const { runId } = await askRun(dependencies, { userId, apiKey }, request, {
         apiKeyId: apiKey.id,
         secret,
         body: { tool: 'ask', ...request },
         idempotencyKey: undefined,
-      }),
+      });
+      return runId;
+    },
     wait() {
       const leave = openStreams.open({ userId, apiKey, address: context.get('address') });
       const ended = new AbortController();

@@ -1,10 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { Problem } from '#services/platform/problem.ts';
+import { problemOf } from '#services/platform/http/http.ts';
+import type { Problem } from '#services/platform/problem.ts';
 import type { Log } from '#services/platform/process/log.ts';
 
 /** What was thrown as the sentences that a model reads. Only the log learns more of an internal error. */
 export function toolError(error: unknown, log: Log, tool: string): CallToolResult {
-  const problem = error instanceof Problem ? error : internal();
+  const problem = problemOf(error);
   if (problem.status >= 500)
     log.error({ err: error, code: problem.code, task: tool }, 'A tool call failed');
   return { isError: true, content: [{ type: 'text', text: wordsOf(problem) }] };
@@ -21,8 +22,4 @@ function wordsOf({ message, code, extras }: Problem): string {
     ...(retryAfterSeconds === undefined ? [] : [`Try again in ${retryAfterSeconds} seconds.`]),
     `Code: ${code}`,
   ].join('\n');
-}
-
-function internal(): Problem {
-  return new Problem('internal', 'Something went wrong on our side. Please try again in a moment.');
 }

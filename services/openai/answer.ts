@@ -6,7 +6,10 @@ import type { ChatReply, ChatUsage } from './contract.ts';
 
 /** A run as a chat completion, whole and in chunks. */
 
-export function chatReply(run: Optimization, publicUrl: string): ChatReply {
+export function chatReply(
+  run: Optimization,
+  { publicUrl, joined }: { publicUrl: string; joined: boolean },
+): ChatReply {
   return {
     ...head(run),
     object: 'chat.completion',
@@ -22,6 +25,7 @@ export function chatReply(run: Optimization, publicUrl: string): ChatReply {
     run: {
       id: run.id,
       url: `${publicUrl}/optimizations/${run.id}`,
+      joined,
       simulated: run.simulated,
     },
   };

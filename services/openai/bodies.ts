@@ -1,5 +1,6 @@
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { isOpenStatus } from '#services/optimizations/contract/summary.ts';
+import { problemOf } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { chatReply, firstChunk, lastChunks, problemOfRun } from './answer.ts';
 import { chatError } from './errors.ts';
@@ -20,12 +21,15 @@ export type Followed = {
   onFailure: (error: unknown) => void;
 };
 
-/** JSON with white space before it. `publicUrl` is where pages are. */
-export function replyBody(followed: Followed, publicUrl: string): ReadableStream<Uint8Array> {
+/** JSON with white space before it. */
+export function replyBody(
+  followed: Followed,
+  about: Parameters<typeof chatReply>[1],
+): ReadableStream<Uint8Array> {
   return heldOpen(followed, ' ', {
     // Only the end of a run is written.
     changed: () => '',
-    ended: (run) => JSON.stringify(chatReply(run, publicUrl)),
+    ended: (run) => JSON.stringify(chatReply(run, about)),
     failed: (problem) => JSON.stringify(chatError(problem)),
   });
 }
@@ -105,7 +109,7 @@ function heldOpen(
       void run(write)
         .catch((error: unknown) => {
           onFailure(error);
-          write(words.failed(new Problem('internal', 'Something went wrong on our side.')));
+          write(words.failed(problemOf(error)));
         })
         .finally(() => {
           clearInterval(timer);

@@ -49,9 +49,33 @@ const unused = Object.fromEntries(
   ].map((name) => [name, v.optional(v.unknown())]),
 );
 
+/** Fields of OpenAI's that ask for another kind of answer, refused by name. */
+const refused = Object.fromEntries(
+  [
+    'tools',
+    'tool_choice',
+    'functions',
+    'function_call',
+    'parallel_tool_calls',
+    'response_format',
+    'modalities',
+    'audio',
+    'prediction',
+    'web_search_options',
+    'logprobs',
+    'top_logprobs',
+    'logit_bias',
+    'stop',
+  ].map((name) => [
+    name,
+    v.optional(v.custom<never>(() => false, `${name} isn't supported: the answer is Markdown.`)),
+  ]),
+);
+
 /** `POST /v1/chat/completions`. */
 export const ChatRequest = v.strictObject({
   ...unused,
+  ...refused,
   model: v.pipe(
     v.string('Choose a strategy as the model.'),
     v.description('The id of a strategy, as `GET /v1/models` lists them'),
@@ -132,6 +156,10 @@ export const ChatReply = v.object({
   run: v.object({
     id: v.pipe(v.string(), v.description("The run's id: `opt_` and 26 characters")),
     url: v.pipe(v.string(), v.description('Its page')),
+    joined: v.pipe(
+      v.boolean(),
+      v.description('Whether an earlier request started it; its usage is the same'),
+    ),
     simulated: v.pipe(
       v.boolean(),
       v.description('Whether a model was simulated; such a recommendation is no advice'),
@@ -174,7 +202,7 @@ export const openaiEndpoints = {
   },
   'POST /chat/completions': {
     summary: 'Ask the council in the shape of a chat completion',
-    description: `Starts a run, charged like any other, and returns its recommendation as Markdown. The response begins at once; white space (or, with \`stream\`, comments with the progress) keeps the connection open until the run ends. A client that disconnects leaves the run running. Without an \`Idempotency-Key\`, an identical request with the same API key within 15 minutes joins the run of the first one, running or ended; with one, the run is the key's for good. \`x-run-id\` names the run.`,
+    description: `Starts a run, charged like any other, and returns its recommendation as Markdown. The response begins at once; white space (or, with \`stream\`, comments with the progress) keeps the connection open until the run ends. A client that disconnects leaves the run running. Without an \`Idempotency-Key\`, an identical request with the same API key within 15 minutes joins the run of the first one, running or ended. With one, every repeat joins that run. \`x-run-id\` names the run.`,
     access: 'key',
     scope: 'run',
     body: ChatRequest,

@@ -28,7 +28,7 @@ export function answerChatError(error: unknown, context: HttpContext): Response 
     context.get('log').error({ err: error, code: problem.code }, logWords(error, context.req));
   const { retryAfterSeconds } = problem.extras;
   if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
-  // Clients of OpenAI retry 409 and 5xx by themselves, also where the same request fails again.
+  // Clients of OpenAI retry 409 and 5xx automatically, also where the same request fails again.
   context.header('x-should-retry', String(isWorthRetrying(problem)));
   if (problem.status === 401) context.header('WWW-Authenticate', 'Bearer');
   return context.body(JSON.stringify(chatError(problem)), problem.status, {

@@ -24,17 +24,16 @@ export function questionOf({
     challenge: textOf(last),
     context: contextOf(messages.slice(0, -1)),
     strategy: model,
-    ...given({ challenge_type, objectives, constraints, allow_simulated }),
+    challenge_type,
+    objectives,
+    constraints,
+    allow_simulated,
   };
   try {
     return parseInput(CreateOptimizationRequest, asked);
   } catch (error) {
     throw error instanceof Problem ? inFieldsOfChat(error) : error;
   }
-}
-
-function given(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function textOf({ content }: Message): string {

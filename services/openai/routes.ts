@@ -83,7 +83,7 @@ async function complete(
   try {
     const idempotencyKey = context.req.header('idempotency-key');
     const asking = { apiKeyId: apiKey.id, secret, body: request, idempotencyKey };
-    const runId = await askRun(dependencies, { userId, apiKey }, request, asking);
+    const { runId, joined } = await askRun(dependencies, { userId, apiKey }, request, asking);
     context.header('x-run-id', runId);
     const run = await readDetail(runId);
     if (run === null) throw new Problem('not-found', 'The run was deleted.');
@@ -101,7 +101,7 @@ async function complete(
     const includeUsage = body.stream_options?.include_usage === true;
     const stream = isStream
       ? streamBody(followed, { includeUsage })
-      : replyBody(followed, publicUrl);
+      : replyBody(followed, { publicUrl, joined });
     return context.body(stream, 200, {
       'Content-Type': isStream ? 'text/event-stream; charset=utf-8' : 'application/json',
       'Cache-Control': 'no-store, no-transform',

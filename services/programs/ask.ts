@@ -34,22 +34,23 @@ export async function askRun(
   payer: Payer,
   request: CreateOptimizationRequest,
   asking: Asking,
-): Promise<string> {
+): Promise<{ runId: string; joined: boolean }> {
   const { pool, clock, readState } = dependencies;
   const now = () => new Date(clock());
   const joined = await findAskedRun(pool, asking, now());
   const state = joined === null ? initialState() : await readState(joined);
   const isDeleted = 'hiddenAt' in state && state.hiddenAt !== null;
-  if (joined !== null && hasBegun(state) && !isDeleted) return joined;
+  if (joined !== null && hasBegun(state) && !isDeleted) return { runId: joined, joined: true };
   const { credits } = knownStrategy(dependencies.catalogue, request.strategy);
   const refusal = await startRefusal(dependencies, payer, credits);
   if (refusal) throw refusal;
   if (joined !== null && isDeleted)
     await forgetAskedRun(pool, { apiKeyId: asking.apiKeyId, runId: joined });
-  const runId = await runOfRequest(pool, asking, newId('opt', clock()), now());
+  const newRunId = newId('opt', clock());
+  const runId = await runOfRequest(pool, asking, newRunId, now());
   await beginRun(dependencies, payer, runId, request);
   await keepForGood(pool, asking);
-  return runId;
+  return { runId, joined: runId !== newRunId };
 }
 
 const hasBegun = ({ stage }: RunState): boolean => stage !== 'none' && stage !== 'draft';
@@ -63,10 +64,10 @@ export async function beginRun(
 ): Promise<void> {
   const { bus, sealer, clock, rateLimits, readState } = dependencies;
   const { userId } = payer;
-  const { stage } = await readState(runId);
-  if (stage !== 'none' && stage !== 'draft') return;
+  const state = await readState(runId);
+  if (hasBegun(state)) return;
   await rateLimits.take('runs', userId, { userId });
-  if (stage === 'none') {
+  if (state.stage === 'none') {
     await rateLimits.take('drafts', userId, { userId });
     const draft = { runId, userId, now: clock() };
     const command = await createCommand(dependencies, sealer, draft, request);

@@ -39,7 +39,7 @@ test('the history as CSV has the lines of the JSON, and is kept in no cache', as
     'no-store',
   ]);
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  expect(decoder.decode(await answer.bytes())).toBe(historyCsv(lines));
+  expect(decoder.decode(new Uint8Array(await answer.arrayBuffer()))).toBe(historyCsv(lines));
   expect(await amountsOf()).toEqual([9, 7, 5]);
   const head = await app.call(path, { token: person.token, method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);

@@ -2,6 +2,7 @@ import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EvaluationPlan } from '#services/evaluation/plan.ts';
+import { conditionWords } from '#services/evaluation/answers/conditions.ts';
 import { plantedBest } from '#services/evaluation/planted/planted.ts';
 import { conditions } from '#services/evaluation/records/records.ts';
 import { reportMarkdown } from '#services/evaluation/report/markdown.ts';
@@ -24,6 +25,22 @@ test('an evaluation finds the condition that was planted as the best', async () 
     found: true,
   });
   expect(report.figures.best).toBe(plantedBest(11));
+  const best = conditionWords[plantedBest(11)];
+  const markdown = reportMarkdown(report);
+  expect(markdown).toContain(`Planted as the best: ${best}. The figures agree with this.`);
+  expect(markdown).toContain(`In this simulation, **${best}** is better`);
+});
+
+test('a planted condition that is left out leaves no other to be found', async () => {
+  using folder = newFolder();
+  const { report } = await evaluateHere(
+    words(folder.path, '--plant', 'fused', '--conditions', 'strongest,council'),
+  );
+  expect(report.simulated).toMatchObject({ plantedBest: 'fused', found: true });
+  expect(report.figures.best).toBeNull();
+  expect(reportMarkdown(report)).toContain(
+    'Planted as the best: Strongest model, fused with itself, which is not compared here, so no other is the best. The figures agree',
+  );
 });
 
 const few = ['--cases', 'finance,hiring', '--seed', '5'];
@@ -44,7 +61,27 @@ describe('a report', () => {
     );
     expect(report.cases.asked).toBe(10);
     expect(report.figures).toMatchObject({ completeCases: 10, best: null });
-    expect(markdown).toContain('fewer than 20 complete cases');
+    expect(markdown).toContain(
+      'In this simulation, no condition is named the best with fewer than 20 complete cases.',
+    );
+    expect(markdown).toContain(`${simulatedNotice}** Planted as the best: Full council.\n`);
+    expect(markdown).toContain(`The strongest model of the panel is ${report.strongest[0]}.`);
+  });
+
+  test('shows win rates that follow by hand from the counts beside them', async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(words(folder.path, '--plant', 'none', ...few));
+    const rows = [
+      ...reportMarkdown(report).matchAll(
+        /^\|[^|]+\|[^|]+\| ([\d.]+)% \|[^|]+\| (\d+) \| (\d+) \| (\d+) \|/gm,
+      ),
+    ].map((row) => row.slice(1).map(Number) as [number, number, number, number]);
+    expect(rows).toHaveLength(6);
+    for (const [rate, won, tied, lost] of rows) {
+      expect(won + tied + lost).toBe(report.figures.completeCases * report.judges.length);
+      expect(((won + tied / 2) / (won + tied + lost)) * 100).toBeCloseTo(rate, 1);
+    }
+    expect(rows.some(([, won, , lost]) => won !== lost)).toBe(true);
   });
 
   test('has versions, models with ids and prices, and no key of any provider', async () => {

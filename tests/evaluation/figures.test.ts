@@ -104,8 +104,8 @@ test('win rates count a judge that follows the order as a tie, and only complete
       other: 'council',
       winRate: { mean: 0.125 },
       won: 0,
-      tied: 0,
-      lost: 2,
+      tied: 1,
+      lost: 3,
       byJudge: { [names[0]!]: 0, [names[1]!]: 0.25 },
     },
   ]);

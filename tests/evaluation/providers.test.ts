@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { strongestOf } from '#services/evaluation/answers/conditions.ts';
+import { EvaluationError } from '#services/evaluation/evaluation-error.ts';
 import { reportMarkdown } from '#services/evaluation/report/markdown.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
@@ -75,7 +77,12 @@ test('an evaluation with keys asks the providers, and counts what they say', asy
   }
   expect(report.budget.countedUsd).toBeGreaterThan(0);
   expect(report.budget.countedUsd).toBeLessThan(20);
-  expect(reportMarkdown(report)).not.toMatch(/simulated/i);
+  const markdown = reportMarkdown(report);
+  expect(markdown).not.toMatch(/simulat|planted/i);
+  expect(report.strongest).toEqual([
+    plan.cases.map(({ council }) => strongestOf(council).model)[0],
+  ]);
+  expect(markdown).toContain(`The strongest model of the panel is ${report.strongest[0]}.`);
   for (const file of ['answers', 'judgments', 'calls'])
     expect(readFileSync(join(folder.path, `${file}.ndjson`), 'utf8')).not.toContain(key);
 });
@@ -88,7 +95,12 @@ test('a folder of simulated answers takes none of real models, and the reverse',
 });
 
 test('without a key there is nobody to ask, and no simulated model stands in', async () => {
-  await expect(planHere(words('unused'))).rejects.toThrow('No model is available');
+  const planned = planHere(['--dry-run', '--strategy', 'fast']);
+  await expect(planned).rejects.toThrow(EvaluationError);
+  await expect(planned).rejects.toThrow('No provider is connected');
+  for (const { keyVariable } of providerDefinitions)
+    await expect(planned).rejects.toThrow(keyVariable);
+  await expect(planned).rejects.toThrow(/OPENAI_COMPATIBLE_ENDPOINTS.*--sandbox/);
 });
 
 test('a wrong key ends in answers that are missing, with the reason', async () => {

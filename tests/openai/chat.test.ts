@@ -153,13 +153,11 @@ test('a streamed completion has the same text, then its usage, and its progress 
 });
 
 describe('a refusal reaches the client as the error that OpenAI’s client names', () => {
-  test.each([
-    ['no key', { apiKey: 'sk_nothing' }, AuthenticationError, 'authentication-required'],
-  ] as const)('%s', async (_what, options, kind, code) => {
-    const { client } = await program(app, { options });
+  test('an unknown key', async () => {
+    const { client } = await program(app, { options: { apiKey: 'sk_nothing' } });
     const error = await client.chat.completions.create(asked).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(kind);
-    expect(error).toMatchObject({ code });
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(error).toMatchObject({ code: 'authentication-required' });
   });
 
   test('a key without the scope, and a user in person', async () => {
@@ -237,7 +235,8 @@ describe('a refusal reaches the client as the error that OpenAI’s client names
       { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
       'messages.0.content',
     ],
-    ['tools', { tools: [] }, null],
+    ['tools', { tools: [] }, 'tools'],
+    ['a field that OpenAI does not have', { toolz: [] }, null],
   ])('%s', async (_what, fault, param) => {
     const { client, person } = await program();
     const body = { ...asked, ...fault } as unknown as typeof asked;
@@ -323,7 +322,9 @@ describe('one question, one run', () => {
     expect([first.id, second.id]).not.toContain(third.id);
   });
 
-  test.concurrent('a client that goes away leaves the run running, and the next equal request joins it', async () => {
+  test.concurrent('a client that goes away leaves the run running, and the next equal request joins it', async ({
+    expect,
+  }) => {
     const { client, person } = await program(slow);
     const stop = new AbortController();
     const leaving = client.chat.completions.create(asked, { signal: stop.signal });
@@ -336,27 +337,36 @@ describe('one question, one run', () => {
     expect(await chargesOf(slow, person)).toBe(1);
   });
 
-  test.concurrent.each([
-    ['before a proxy passes a response on', true],
-    ['while the response waits', false],
-  ])('a connection that is cut off %s makes one run and one charge', async (_when, isHeld) => {
-    const proxy = await cuttingProxy(addresses.get(slow) ?? '', { cuts: 2, afterMs: 700, isHeld });
-    const { client, person } = await program(slow, { options: { baseURL: `${proxy.url}/v1` } });
-    const ask = async () => client.chat.completions.create(asked);
-    let answer = await ask().catch((error: unknown) => error);
-    // With the headers received, the client does not try again by itself.
-    for (let tries = 0; tries < 2 && answer instanceof Error; tries += 1)
-      answer = await ask().catch((error: unknown) => error);
-    expect(answer).toMatchObject({ object: 'chat.completion' });
-    expect(proxy.requests()).toBe(3);
-    expect(await runsOf(slow, person)).toHaveLength(1);
-    expect(await chargesOf(slow, person)).toBe(1);
-    await proxy.close();
-  });
+  test.concurrent.for([
+    ['before a proxy passes a response on', true] as const,
+    ['while the response waits', false] as const,
+  ])(
+    'a connection that is cut off %s makes one run and one charge',
+    async ([_when, isHeld], { expect }) => {
+      const proxy = await cuttingProxy(addresses.get(slow) ?? '', {
+        cuts: 2,
+        afterMs: 700,
+        isHeld,
+      });
+      const { client, person } = await program(slow, { options: { baseURL: `${proxy.url}/v1` } });
+      const ask = async () => client.chat.completions.create(asked);
+      let answer = await ask().catch((error: unknown) => error);
+      // With the headers received, the client does not retry automatically.
+      for (let tries = 0; tries < 2 && answer instanceof Error; tries += 1)
+        answer = await ask().catch((error: unknown) => error);
+      expect(answer).toMatchObject({ object: 'chat.completion' });
+      expect(proxy.requests()).toBe(3);
+      expect(await runsOf(slow, person)).toHaveLength(1);
+      expect(await chargesOf(slow, person)).toBe(1);
+      await proxy.close();
+    },
+  );
 });
 
 describe('the end of a wait', () => {
-  test.concurrent('a revoked key ends both kinds of response within a second, and the run continues', async () => {
+  test.concurrent('a revoked key ends both kinds of response within a second, and the run continues', async ({
+    expect,
+  }) => {
     const { client, person, keyId } = await program(slow);
     const whole = client.chat.completions.create(asked);
     const stream = await client.chat.completions.create({ ...asked, stream: true });
@@ -373,7 +383,9 @@ describe('the end of a wait', () => {
     expect((await slow.ended(person, runId)).status).toBe('completed');
   });
 
-  test.concurrent('a run that was canceled is a refusal, and an error for a request that joins it', async () => {
+  test.concurrent('a run that was canceled is a refusal, and an error for a request that joins it', async ({
+    expect,
+  }) => {
     const { client, person } = await program(slow);
     const whole = client.chat.completions.create(asked);
     await expect.poll(async () => runsOf(slow, person)).toHaveLength(1);
@@ -386,7 +398,9 @@ describe('the end of a wait', () => {
     expect(joining).toMatchObject({ status: 409, code: 'run-failed' });
   });
 
-  test.concurrent('white space comes at once, so that the client knows that its request has arrived', async () => {
+  test.concurrent('white space comes at once, so that the client knows that its request has arrived', async ({
+    expect,
+  }) => {
     const { key, person } = await program(slow);
     const response = await fetch(`${addresses.get(slow)}/v1/chat/completions`, {
       method: 'POST',

@@ -69,7 +69,9 @@ test('the viewer shows every endpoint, sends calls only to this server, and keep
   const document = (await (await fetch(`${url}/api/openapi.json`)).json()) as {
     paths: Record<string, object>;
   };
-  const operations = Object.values(document.paths).flatMap((path) => Object.keys(path));
+  const operations = Object.values(document.paths)
+    .flatMap((path) => Object.keys(path))
+    .filter((key) => key !== 'servers');
   await expect.poll(() => viewer.locator('.opblock').count()).toBe(operations.length);
   await viewer.locator('#operations-description-getOpenapiJson button').first().click();
   await viewer.getByRole('button', { name: 'Try it out' }).click();

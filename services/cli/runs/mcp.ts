@@ -1,3 +1,4 @@
+import { softwareVersion } from '#services/platform/software.ts';
 import process from 'node:process';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Account } from '#services/identity/accounts/users.ts';
@@ -26,7 +27,7 @@ const mcp: CliCommand = {
     await using workers = workersWhenNeeded(database);
     const actions = actionsOf(database, person, workers.ensure);
     const connection = serveStdio(
-      () => createMcpServer(actions, { productName, version: '0.1.0', log }),
+      () => createMcpServer(actions, { productName, version: softwareVersion, log }),
       { onerror: (error) => log.warn({ err: error }, 'A message could not be handled') },
     );
     say(`Serving ${person.email}.`);

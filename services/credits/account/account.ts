@@ -507,7 +507,7 @@ function monthlyCap({
   const remaining = Math.max(0, cap - used);
   return new Problem(
     'monthly-cap-reached',
-    `That would exceed this API key's cap of ${cap} credits a month (UTC). It has ${remaining} left.`,
+    `This API key's monthly cap in credits is ${cap}, of which ${remaining} are left this month (UTC). The run needs ${credits}.`,
     {
       members: {
         monthly_cap: cap,

@@ -12,7 +12,7 @@ import type { Comparison, Estimate } from '#services/evaluation/statistics.ts';
 export type Figures = {
   completeCases: number;
   comparisons: (Comparison<Condition> & {
-    /** Cases in which the judges together prefer `one`, neither, or `other`. */
+    /** Verdicts for `one`, neither and `other`: one of each judge on each case, so they give the win rate. */
     won: number;
     tied: number;
     lost: number;
@@ -71,14 +71,16 @@ export function figuresOf(
   const estimates = estimateMeans(rows, { seed });
   const at = (index: number): Estimate => estimates[index] ?? { mean: null, interval: null };
   const comparisons = pairs.map(({ one, other }, index) => {
-    const scores = complete.map((each) => present(pairScore(each, { one, other })));
+    const verdicts = complete.flatMap((each) =>
+      judges.map((judge) => present(pairScore(each, { one, other }, judge))),
+    );
     return {
       one,
       other,
       winRate: at(index),
-      won: scores.filter((score) => score > 0.5).length,
-      tied: scores.filter((score) => score === 0.5).length,
-      lost: scores.filter((score) => score < 0.5).length,
+      won: verdicts.filter((score) => score === 1).length,
+      tied: verdicts.filter((score) => score === 0.5).length,
+      lost: verdicts.filter((score) => score === 0).length,
       byJudge: Object.fromEntries(
         judges.map((judge) => [
           judge,

@@ -9,7 +9,7 @@ import type { Report } from './report.ts';
 export function reportMarkdown(report: Report): string {
   const mark = report.simulated === null ? '' : ' (simulated)';
   const parts: (readonly [string, readonly string[]])[] = [
-    [`# One model or the council${mark}`, [...notices(report), verdict(report)]],
+    [`# One model or the council${mark}`, [...notices(report), strongest(report), verdict(report)]],
     [`## Which answer judges prefer${mark}`, [winRates(report), winRatesNote]],
     [`## What the rubric says${mark}`, [rubric(report), rubricNote]],
     [`## Cost, time and length${mark}`, [costs(report), costsNote(report)]],
@@ -22,15 +22,38 @@ export function reportMarkdown(report: Report): string {
     .join('\n\n')}\n`;
 }
 
-function notices({ simulated, ended, cases, figures: { completeCases } }: Report): string[] {
+function strongest({ strongest: models }: Report): string {
+  return `The strongest model of the panel is ${models.map(escapeMarkdown).join(' or ')}${models.length > 1 ? ', depending on the case' : ''}.`;
+}
+
+function notices(report: Report): string[] {
+  const {
+    simulated,
+    ended,
+    cases,
+    figures: { completeCases },
+  } = report;
   return [
-    ...(simulated === null ? [] : [`> **${simulated.notice}**`]),
+    ...(simulated === null ? [] : [`> **${simulated.notice}** ${plantedWords(report)}`]),
     ...(ended === 'complete' && completeCases === cases.asked
       ? []
       : [
           `> **Partial.** ${endedWords[ended]} ${completeCases} of ${cases.asked} cases are complete, and only these are compared.`,
         ]),
   ];
+}
+
+function plantedWords({ simulated, conditions }: Report): string {
+  if (simulated === null) return '';
+  const { plantedBest, found } = simulated;
+  const leftOut = plantedBest !== null && !conditions.includes(plantedBest);
+  const sentences = [
+    plantedBest === null
+      ? 'No condition was planted as the best.'
+      : `Planted as the best: ${conditionWords[plantedBest]}${leftOut ? ', which is not compared here, so no other is the best' : ''}.`,
+    found === null ? '' : `The figures ${found ? 'agree' : 'disagree'} with this.`,
+  ];
+  return sentences.join(' ').trim();
 }
 
 const endedWords = {
@@ -41,12 +64,12 @@ const endedWords = {
 
 function verdict({ figures, cases, simulated }: Report): string {
   const { best, completeCases } = figures;
-  const about = simulated === null ? '' : ' In this simulation:';
+  const [start, no] = simulated === null ? ['', 'No'] : ['In this simulation, ', 'no'];
   if (completeCases < cases.fewestForAVerdict)
-    return `${about} No condition is named the best with fewer than ${cases.fewestForAVerdict} complete cases.`.trim();
+    return `${start}${no} condition is named the best with fewer than ${cases.fewestForAVerdict} complete cases.`;
   if (best === null)
-    return `${about} No condition is better than each of the others beyond chance.`.trim();
-  return `${about} **${conditionWords[best]}** is better than each of the others beyond chance: every one of its intervals excludes 50%.`.trim();
+    return `${start}${no} condition is better than each of the others beyond chance.`;
+  return `${start}**${conditionWords[best]}** is better than each of the others beyond chance: every one of its intervals excludes 50%.`;
 }
 
 function winRates({ figures }: Report): string {
@@ -76,7 +99,7 @@ function winRates({ figures }: Report): string {
 }
 
 const winRatesNote =
-  'A tie counts as half. Where a judge prefers another answer when the two change places, that is a tie. Intervals come from drawing the cases 10,000 times again.';
+  'Won, Tied and Lost count verdicts, one of each judge on each case: the win rate is Won plus half of Tied, divided by all three together. Where a judge prefers another answer when the two change places, that is a tie. Intervals come from drawing the cases 10,000 times again.';
 
 function rubric({ figures }: Report): string {
   return table(

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { strongestOf } from '#services/evaluation/answers/conditions.ts';
 import { collectedCase } from '#services/evaluation/collected.ts';
 import type { CollectedCase } from '#services/evaluation/collected.ts';
 import type { Ended } from '#services/evaluation/evaluate.ts';
@@ -20,13 +21,20 @@ export type Missing = { kind: 'answer' | 'judgment'; caseId: string; what: strin
 
 export type Report = {
   /** Null with real models. */
-  simulated: null | { notice: string; plantedBest: Condition | null; found: boolean | null };
+  simulated: null | {
+    notice: string;
+    plantedBest: Condition | null;
+    /** Whether the figures name what is planted; null with missing work or too few cases. */
+    found: boolean | null;
+  };
   ended: Ended;
   at: string;
   seed: number;
   versions: Record<'product' | 'prompts' | 'judging' | 'metric' | 'catalogue', string>;
   strategy: { id: string; version: number };
   conditions: readonly Condition[];
+  /** Models that are the strongest of the panel in some case; usually one. */
+  strongest: string[];
   cases: { asked: number; fewestForAVerdict: number };
   budget: { limitUsd: number | null; countedUsd: number };
   models: ReportedModel[];
@@ -72,11 +80,13 @@ export function reportOf(
   const missing = collected.flatMap((one) => missingIn(plan, one));
   const refused = missing.filter(({ why }) => why === 'refusal');
   const hasAll = missing.length === 0;
+  // Where the planted condition is left out, none of the others is the best.
+  const comparedBest = plan.conditions.find((condition) => condition === planted?.best) ?? null;
   return {
     simulated: planted && {
       notice: simulatedNotice,
       plantedBest: planted.best,
-      found: hasAll && figures.completeCases >= fewestCases ? figures.best === planted.best : null,
+      found: hasAll && figures.completeCases >= fewestCases ? figures.best === comparedBest : null,
     },
     ended,
     at,
@@ -89,6 +99,7 @@ export function reportOf(
     },
     strategy: { id: plan.strategy.id, version: plan.strategy.version },
     conditions: plan.conditions,
+    strongest: [...new Set(plan.cases.map(({ council }) => strongestOf(council).model))],
     cases: { asked: collected.length, fewestForAVerdict: fewestCases },
     budget: {
       limitUsd: limitMicros === null ? null : limitMicros / 1e6,

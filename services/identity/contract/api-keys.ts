@@ -13,7 +13,7 @@ export const apiKeyLimits = {
 const Scope = v.pipe(
   v.picklist(keyScopes, 'Not a scope'),
   v.description(
-    '`read`: runs, recipes, and the live stream. `run`: create, start, refine, and cancel runs, check a question, read files, estimate; the replies hold the run. `credits:read`: balance, history, analytics, and the balance in the live stream',
+    '`read`: runs, recipes, and the live stream. `run`: create, start, refine, and cancel runs, check a question, read files, estimate; the replies include the run. `credits:read`: balance, history, analytics, and the balance in the live stream',
   ),
 );
 

@@ -4,7 +4,10 @@ import { statusOf } from '#services/optimizations/reading/describe.ts';
 import { simulatedPartOf } from '#services/optimizations/reading/simulated.ts';
 import type { SimulatedPart } from '#services/optimizations/reading/simulated.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
-import { askedTitle, unchangedNote } from '#services/optimizations/reading/words/turned-out.ts';
+import {
+  outcomeQuestion,
+  unchangedNote,
+} from '#services/optimizations/reading/words/turned-out.ts';
 import type { EmailContent } from '#services/platform/mail/layout.ts';
 
 /** The facts in the email that asks what came of a result. */
@@ -31,7 +34,7 @@ export function outcomeEmail(
   publicUrl: string,
 ): EmailContent {
   return {
-    subject: `${askedTitle} ${result.title}`,
+    subject: `${outcomeQuestion} ${result.title}`,
     paragraphs: [
       `“${result.title}” was completed at least ${asked} days ago. What did you do, and what happened? Open the result and answer two questions.`,
       unchangedNote,

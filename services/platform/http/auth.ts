@@ -21,8 +21,15 @@ export type Caller = {
 /** The caller of a bearer token; null unless it is valid now. */
 export type Authenticate = (bearer: string) => Promise<Caller | null>;
 
-const authenticationRequired = (): Problem =>
-  new Problem('authentication-required', 'Authentication required');
+/** @param bearer that is not valid; undefined if none was sent */
+function authenticationRequired(bearer: string | undefined): Problem {
+  return new Problem(
+    'authentication-required',
+    bearer?.startsWith('sk_') === true
+      ? 'Authentication required: this API key is unknown or revoked.'
+      : 'Authentication required',
+  );
+}
 
 /**
  * @param scope what an API key needs for this call; undefined where none may make it
@@ -35,7 +42,7 @@ export async function callerOf(
 ): Promise<Caller> {
   const bearer = bearerOf(header);
   const caller = bearer === undefined ? null : await authenticate(bearer);
-  if (!caller) throw authenticationRequired();
+  if (!caller) throw authenticationRequired(bearer);
   if (caller.apiKey && scope !== 'any') requireScope(caller.apiKey, scope);
   return caller;
 }

@@ -80,7 +80,9 @@ describe('a file of runs', () => {
             answer.headers.get(header),
           ),
         ]).toEqual([path, 200, type, `attachment; filename="${name}"`, 'no-store']);
-      const [whole, ofKey, head] = await Promise.all(answers.map(async (each) => each.bytes()));
+      const [whole, ofKey, head] = await Promise.all(
+        answers.map(async (each) => new Uint8Array(await each.arrayBuffer())),
+      );
       expect([path, ofKey, head?.length]).toEqual([path, whole, 0]);
       expect(answers.map(({ headers }) => Number(headers.get('content-length')))).toEqual(
         answers.map(() => whole?.length),
@@ -118,7 +120,9 @@ test('a file of runs is compressed for a client that accepts it', async () => {
       path.startsWith('/optimizations?') ? null : 'gzip',
     ]);
     if (packed.headers.get('content-encoding') === null) continue;
-    expect(gunzipSync(await packed.bytes())).toEqual(Buffer.from(await (await get(path)).bytes()));
+    expect(gunzipSync(new Uint8Array(await packed.arrayBuffer()))).toEqual(
+      Buffer.from(await (await get(path)).arrayBuffer()),
+    );
   }
 });
 
@@ -168,7 +172,7 @@ describe('the list of runs as CSV', () => {
 
   test('the list as CSV has the rows of the JSON, and a cell holds any text without becoming a formula', async () => {
     const { data } = await list();
-    const file = await (await get('/optimizations?format=csv')).bytes();
+    const file = await (await get('/optimizations?format=csv')).arrayBuffer();
     expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(file)).toBe(runsCsv(data));
     const [names = [], ...rows] = await rowsOf();
     const cells = rows.map((row) =>
