@@ -66,11 +66,6 @@ function splitLines(bytes: Uint8Array): string[] {
     const end = bytes.indexOf(10, from);
     if (end < 0) throw new PackError(number, 'it does not end with a line break');
     if (number > packLimits.lines) throw new PackError(number, 'a pack has fewer lines');
-    if (bytes[end - 1] === 13)
-      throw new PackError(
-        number,
-        'line ends were changed to CRLF, as some editors, mail programs and version control do',
-      );
     try {
       lines.push(decoder.decode(bytes.subarray(from, end)));
     } catch {
@@ -83,6 +78,11 @@ function splitLines(bytes: Uint8Array): string[] {
 }
 
 function lineAt(text: string, index: number): Line {
+  if (text.endsWith('\r'))
+    throw new PackError(
+      index + 1,
+      'line ends were changed to CRLF, as some editors, mail programs and version control do',
+    );
   try {
     return parseLine(text);
   } catch (error) {
