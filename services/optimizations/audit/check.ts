@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { differenceOf } from './difference.ts';
+import type { Difference } from './difference.ts';
 import type { StoredEvent } from './evidence.ts';
 
 /** One comparison of what is recorded with what follows from the rest. */
@@ -8,15 +9,9 @@ export type Check = {
   equal: boolean;
   /** The event that states it; only of a difference. */
   at?: string;
-  recorded?: unknown;
-  recomputed?: unknown;
-  /** Of both values, in the plural. */
-  unit?: string;
-  /** What it was recomputed from. */
-  from?: string;
   /** In place of two values. */
   problem?: string;
-};
+} & Partial<Difference>;
 
 /** The checks, and what could not be checked. */
 export type Findings = { checks: readonly Check[]; notes: readonly string[] };
@@ -26,7 +21,7 @@ export function compare(
   recorded: unknown,
   recomputed: unknown,
   at?: StoredEvent,
-  words: Pick<Check, 'unit' | 'from'> = {},
+  words: Partial<Pick<Difference, 'unit' | 'from'>> = {},
 ): Check {
   const equal = isDeepStrictEqual(plain(recorded), plain(recomputed));
   const place = at === undefined ? {} : { at: nameOf(at) };

@@ -1,13 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Check } from './check.ts';
+
+/** Two values that should be equal. */
+export type Difference = {
+  recorded: unknown;
+  recomputed: unknown;
+  /** Of both, in the plural. */
+  unit: string;
+  /** What the second one was recomputed from. */
+  from: string;
+};
 
 /** How many fields of one value are named. */
 const mostFields = 6;
 
-type Field = { path: string; recorded: unknown; recomputed: unknown };
+type Field = { path: string } & Pick<Difference, 'recorded' | 'recomputed'>;
 
 /** Only what differs: `agreement: recorded 71, recomputed nothing`. */
-export function differenceOf({ recorded, recomputed, unit, from }: Check): string {
+export function differenceOf({ recorded, recomputed, unit, from }: Partial<Difference>): string {
   const fields = fieldsOf({ path: '', recorded, recomputed });
   const named = fields.slice(0, mostFields).map((field) => {
     const start = field.path === '' ? '' : `${field.path}: `;

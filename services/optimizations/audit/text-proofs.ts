@@ -1,3 +1,4 @@
+import { questionFields } from '#services/optimizations/reading/view.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { eventAt, sealedFields } from './evidence.ts';
 import type { AuditedRun, OpenedText, SentPrompt, StoredEvent } from './evidence.ts';
@@ -29,13 +30,18 @@ export function unprovenTexts(
     const event = eventAt(runs, runId, position);
     const sealed = event && sealedFields(event)[field];
     const prompts = calls.flatMap(({ read, sent }) =>
-      sealed !== undefined && read.has(sealed) ? [sent.prompt] : [],
+      sealed !== undefined && read.has(sealed) && !isReplaced(event, field) ? [sent.prompt] : [],
     );
     const words = event === undefined ? null : wordsOf(event, one, calls);
     const isProved =
       prompts.length > 0 && words?.every((word) => prompts.some((prompt) => prompt.includes(word)));
     return isProved ? [] : [{ runId, position, field, inPart: prompts.length > 0 }];
   });
+}
+
+/** A refinement's prompts have the question of the run that it starts from, and not its own copy. */
+function isReplaced(event: StoredEvent | undefined, field: string): boolean {
+  return event?.data['refines'] !== undefined && questionFields.some((one) => one === field);
 }
 
 /**

@@ -14,8 +14,8 @@ export function Evidence({ run }: { run: Pick<Optimization, 'id'> }): ReactNode 
         <p className="max-w-prose text-ink-2">
           One file with every event, vote, price and prompt of this run. Anyone who has it can read
           your question and every answer. With a copy of this software they can also recompute every
-          number. To check the file against a logged root, download it again a day after the run
-          ended, when the root is made.{' '}
+          number. Once a day all runs are combined into one number, the root. To check this run
+          against it, download the file again a day after the run ended.{' '}
           <Link to="/method" className="link">
             How a run is checked
           </Link>
