@@ -17,7 +17,7 @@ export function documents(facts: Readonly<Record<string, string>>): Plugin {
       filter: { id: /\/(?:docs|content\/(?:pages|help|blog|careers))\/[\w-]+\.md$/ },
       handler: async (text, id) => {
         const folder = /\/(\w+)\/[\w-]+\.md$/.exec(id)?.[1];
-        const filled = folder === 'docs' ? text : withFacts(text, facts);
+        const filled = folder === 'docs' ? text.replace(notOnThePage, '') : withFacts(text, facts);
         const content =
           folder === 'help'
             ? await topicOf(filled)
@@ -29,6 +29,9 @@ export function documents(facts: Readonly<Record<string, string>>): Plugin {
     },
   };
 }
+
+/** What a file of `docs` says to those who run the software. */
+const notOnThePage = /<!-- not on the page[^]*?<!-- on the page again -->\n/g;
 
 /** `# Topic`, then `## Question` with its answer, again and again. */
 async function topicOf(text: string): Promise<Topic> {
