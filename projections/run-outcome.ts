@@ -106,7 +106,8 @@ export type CountedOutcome = {
 
 /**
  * Of each run of the given users the answer of the last day that says something, first recorded before
- * `before`, those first that were recorded first. Left out are simulated runs, and those that bonus credits
+ * `before`; the runs first that had an answer first, so that a later answer moves no other one into the
+ * counted tens. Left out are simulated runs, and those that bonus credits
  * paid for.
  */
 export async function countedOutcomes(
@@ -117,7 +118,8 @@ export async function countedOutcomes(
   const { rows } = await client.query<CountedOutcome>(
     `select "userId", score, happened from (
        select distinct on (outcome.run_id) run.user_id as "userId",
-         result.agreement_score as score, outcome.happened, outcome.recorded_at, outcome.run_id
+         result.agreement_score as score, outcome.happened, outcome.run_id,
+         min(outcome.recorded_at) over (partition by outcome.run_id) as first_at
        from run_outcome outcome
        join optimization_list run on run.run_id = outcome.run_id
        join optimization_list result on result.run_id = outcome.result_id
@@ -127,7 +129,7 @@ export async function countedOutcomes(
          and run.simulated_seats = 0 and result.simulated_seats = 0
        order by outcome.run_id, outcome.asked desc
      ) counted
-     order by recorded_at, run_id`,
+     order by first_at, run_id`,
     [userIds, before],
   );
   return rows;

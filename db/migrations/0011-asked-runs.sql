@@ -5,7 +5,7 @@ create table asked_run (
   place text not null,
   fingerprint text not null,
   run_id text not null,
-  -- Null once a run has begun for an Idempotency-Key: it holds for good.
+  -- Null with an Idempotency-Key: it holds for good.
   expires_at timestamptz,
   primary key (api_key_id, place)
 );

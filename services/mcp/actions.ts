@@ -30,6 +30,8 @@ export type McpActions = {
   /** The id of the run that was started. */
   ask(request: CreateOptimizationRequest): Promise<string>;
   refine(runId: string, request: RefineRequest): Promise<string>;
+  /** A run that was just begun: as `read`, without a turn, because its price is reserved. */
+  begun(runId: string): Promise<Optimization>;
   /** @throws Problem 404, the same for a run that does not exist and for another user's */
   read(runId: string): Promise<Optimization>;
   /** As `followRun`, of a run that the caller may see. @throws as `read` */
@@ -47,6 +49,14 @@ export type McpCaller = Payer & {
   takeTurn(limit: 'reads' | 'runs' | 'streams'): Promise<void>;
   ask(request: CreateOptimizationRequest): Promise<string>;
   /**
+   * The id of the refinement that `begin` was called with, or that an equal call of the same program has
+   * begun. @throws what `begin` throws
+   */
+  refineOnce(
+    call: { runId: string; request: RefineRequest; newId: string },
+    begin: (id: string) => Promise<void>,
+  ): Promise<string>;
+  /**
    * Before something waits for a run. `signal` aborts when it must not wait any longer; with a Problem as
    * its reason, the wait is refused.
    */
@@ -62,6 +72,11 @@ export function createActions(dependencies: McpDependencies, caller: McpCaller):
     return state;
   };
   const detail = async (runId: string) => readDetail(dependencies, runId);
+  const shown = async (runId: string) => {
+    const run = await detail(runId);
+    if (run === null) throw noSuchRun();
+    return run;
+  };
   return {
     prices: catalogue.strategies.map(({ id, credits }) => ({ id, credits })),
     requireScope: caller.requireScope,
@@ -75,18 +90,17 @@ export function createActions(dependencies: McpDependencies, caller: McpCaller):
     },
     ask: async (request) => caller.ask(request),
     async refine(runId, request) {
-      const id = await nextRefinementId(pool, runId, await ownRun(runId));
-      await caller.takeTurn('runs');
-      const asked = { userId, apiKey, runId, id, commandId: randomUUID(), fingerprint: id };
-      await refineRun(dependencies, asked, request);
-      return id;
+      const newId = await nextRefinementId(pool, runId, await ownRun(runId));
+      return caller.refineOnce({ runId, request, newId }, async (id) => {
+        const asked = { userId, apiKey, runId, id, commandId: randomUUID(), fingerprint: id };
+        await refineRun(dependencies, asked, request);
+      });
     },
+    begun: shown,
     async read(runId) {
       await caller.takeTurn('reads');
       await ownRun(runId);
-      const run = await detail(runId);
-      if (run === null) throw noSuchRun();
-      return run;
+      return shown(runId);
     },
     async *follow(runId, signal) {
       await caller.takeTurn('streams');

@@ -5,8 +5,9 @@ import type { HttpContext } from '#services/platform/http/http.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import type { KeyCaller } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { askRun } from '#services/programs/ask.ts';
+import { askRun, runOnce } from '#services/programs/ask.ts';
 import type { AskDependencies } from '#services/programs/ask.ts';
+import { forgetAskedRun } from '#services/programs/asked-runs.ts';
 import type { McpCaller } from './actions.ts';
 
 export type ProgramDependencies = AskDependencies & {
@@ -37,6 +38,30 @@ export function programCaller(
         idempotencyKey: undefined,
       });
       return runId;
+    },
+    async refineOnce({ runId, request, newId }, begin) {
+      const asking = {
+        apiKeyId: apiKey.id,
+        secret,
+        body: { tool: 'refine', runId, ...request },
+        idempotencyKey: undefined,
+      };
+      const allow = async () => rateLimits.take('runs', userId, { userId });
+      const once = await runOnce(dependencies, asking, {
+        newRunId: newId,
+        allow,
+        async begin(id) {
+          try {
+            await begin(id);
+          } catch (error) {
+            // The draft of a refused refinement is discarded, so nothing can continue it.
+            if (error instanceof Problem)
+              await forgetAskedRun(dependencies.pool, { apiKeyId: apiKey.id, runId: id });
+            throw error;
+          }
+        },
+      });
+      return once.runId;
     },
     wait() {
       const leave = openStreams.open({ userId, apiKey, address: context.get('address') });

@@ -12,7 +12,8 @@ export function toolError(error: unknown, log: Log, tool: string): CallToolResul
 }
 
 function wordsOf({ message, code, extras }: Problem): string {
-  const { errors = [], retryAfterSeconds } = extras;
+  const { errors = [], retryAfterSeconds, members = {} } = extras;
+  const running = members['running_id'];
   const fields = errors
     .filter((one) => one.message !== message)
     .map((one) => (one.field === '' ? one.message : `${one.field}: ${one.message}`));
@@ -20,6 +21,7 @@ function wordsOf({ message, code, extras }: Problem): string {
     message,
     ...fields,
     ...(retryAfterSeconds === undefined ? [] : [`Try again in ${retryAfterSeconds} seconds.`]),
+    ...(typeof running === 'string' ? [`The refinement in progress: ${running}`] : []),
     `Code: ${code}`,
   ].join('\n');
 }

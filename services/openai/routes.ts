@@ -6,6 +6,7 @@ import { describeStrategies } from '#services/optimizations/create.ts';
 import { refuseCookies } from '#services/platform/http/refuse-cookies.ts';
 import { createRouter } from '#services/platform/http/http.ts';
 import type { HttpContext } from '#services/platform/http/http.ts';
+import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { refuseUnknownRoute, serve } from '#services/platform/http/serve.ts';
 import type { KeyCaller, ServeDependencies } from '#services/platform/http/serve.ts';
 import { askRun } from '#services/programs/ask.ts';
@@ -22,6 +23,7 @@ import { replyBody, streamBody } from './bodies.ts';
 /** `/v1`: the council in the shape of OpenAI's API. */
 export type OpenAiDependencies = AskDependencies &
   FollowDependencies & {
+    rateLimits: RateLimits;
     sessions: SessionWatch;
     openStreams: OpenStreams;
     publicUrl: string;

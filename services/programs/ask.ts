@@ -11,7 +11,7 @@ import { newId, uuidV5 } from '#services/platform/ids.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
-import { findAskedRun, forgetAskedRun, keepForGood, runOfRequest } from './asked-runs.ts';
+import { anotherRequest, findAskedRun, runOfRequest } from './asked-runs.ts';
 import type { Asking } from './asked-runs.ts';
 
 /** Creates and starts the run of a program's question, or joins the one that an equal request started. */
@@ -19,37 +19,64 @@ export type AskDependencies = StartDependencies &
   CreateDependencies & {
     pool: pg.Pool;
     sealer: Sealer;
-    rateLimits: Pick<RateLimits, 'take'>;
     readState: ReadState;
     registry: Pick<ModelRegistry, 'provider'>;
   };
 
-/**
- * A refusal leaves neither a draft nor a row.
- *
- * @throws Problem whatever creating and starting a run is refused with, and as `runOfRequest`
- */
+/** @throws Problem whatever creating and starting a run is refused with, and as `runOnce` */
 export async function askRun(
-  dependencies: AskDependencies,
+  dependencies: AskDependencies & { rateLimits: Pick<RateLimits, 'take'> },
   payer: Payer,
   request: CreateOptimizationRequest,
   asking: Asking,
 ): Promise<{ runId: string; joined: boolean }> {
-  const { pool, clock, readState } = dependencies;
+  const { rateLimits, catalogue, clock } = dependencies;
+  const { userId } = payer;
+  return runOnce(dependencies, asking, {
+    newRunId: newId('opt', clock()),
+    async allow() {
+      const { credits } = knownStrategy(catalogue, request.strategy);
+      const refusal = await startRefusal(dependencies, payer, credits);
+      if (refusal) throw refusal;
+      await rateLimits.take('runs', userId, { userId });
+      await rateLimits.take('drafts', userId, { userId });
+    },
+    begin: async (runId) => beginRun(dependencies, payer, runId, request),
+  });
+}
+
+type Once = {
+  newRunId: string;
+  /** Refuses before anything is stored, unless the request joins a run. */
+  allow: () => Promise<void>;
+  /** A repeat continues where the first one ended. */
+  begin: (runId: string) => Promise<void>;
+};
+
+/**
+ * One run for equal requests. An Idempotency-Key stays with its run, and is free for another request only
+ * while no run was created for it.
+ *
+ * @throws Problem 409 `idempotency-mismatch`, and what `allow` and `begin` throw
+ */
+export async function runOnce(
+  { pool, clock, readState }: Pick<AskDependencies, 'pool' | 'clock' | 'readState'>,
+  asking: Asking,
+  { newRunId, allow, begin }: Once,
+): Promise<{ runId: string; joined: boolean }> {
   const now = () => new Date(clock());
-  const joined = await findAskedRun(pool, asking, now());
-  const state = joined === null ? initialState() : await readState(joined);
-  const isDeleted = 'hiddenAt' in state && state.hiddenAt !== null;
-  if (joined !== null && hasBegun(state) && !isDeleted) return { runId: joined, joined: true };
-  const { credits } = knownStrategy(dependencies.catalogue, request.strategy);
-  const refusal = await startRefusal(dependencies, payer, credits);
-  if (refusal) throw refusal;
-  if (joined !== null && isDeleted)
-    await forgetAskedRun(pool, { apiKeyId: asking.apiKeyId, runId: joined });
-  const newRunId = newId('opt', clock());
-  const runId = await runOfRequest(pool, asking, newRunId, now());
-  await beginRun(dependencies, payer, runId, request);
-  await keepForGood(pool, asking);
+  const isKeyed = asking.idempotencyKey !== undefined;
+  const found = await findAskedRun(pool, asking, now());
+  const state = found === null ? initialState() : await readState(found.runId);
+  if (found?.isSame === false && state.stage !== 'none') throw anotherRequest();
+  // A deleted run is joined by nobody; its Idempotency-Key stays with it.
+  const isGone = !isKeyed && 'hiddenAt' in state && state.hiddenAt !== null;
+  if (found?.isSame === true && hasBegun(state) && !isGone)
+    return { runId: found.runId, joined: true };
+  await allow();
+  const replacing = found !== null && (!found.isSame || isGone) ? found.runId : null;
+  const runId = await runOfRequest(pool, asking, { newRunId, replacing }, now());
+  await begin(runId);
   return { runId, joined: runId !== newRunId };
 }
 
@@ -62,13 +89,11 @@ export async function beginRun(
   runId: string,
   request: CreateOptimizationRequest,
 ): Promise<void> {
-  const { bus, sealer, clock, rateLimits, readState } = dependencies;
+  const { bus, sealer, clock, readState } = dependencies;
   const { userId } = payer;
   const state = await readState(runId);
   if (hasBegun(state)) return;
-  await rateLimits.take('runs', userId, { userId });
   if (state.stage === 'none') {
-    await rateLimits.take('drafts', userId, { userId });
     const draft = { runId, userId, now: clock() };
     const command = await createCommand(dependencies, sealer, draft, request);
     const commandId = uuidV5(runId, 'create');

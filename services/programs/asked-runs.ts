@@ -5,7 +5,7 @@ import { Problem } from '#services/platform/problem.ts';
 /**
  * Which run a program's request has started. Clients of other services repeat a request that was cut off,
  * without saying that it is a repeat. So an identical request of the same API key joins the run of the
- * first one for a while. With an Idempotency-Key the run is the key's for good once it has begun.
+ * first one for a while. With an Idempotency-Key the run is the key's for good.
  *
  * The row is committed before the run is created: a repeat after a crash creates that run, not another.
  */
@@ -26,41 +26,41 @@ export const joinedWithinMinutes = 15;
 const forgottenAtOnce = 10;
 
 /**
- * The run of an earlier request; null for the first.
+ * The run of an earlier request, and whether that request was the same; null for the first.
  *
- * @throws Problem 400 for an Idempotency-Key of other characters, 409 `idempotency-mismatch` for one that
- * came with another request
+ * @throws Problem 400 for an Idempotency-Key of other characters
  */
 export async function findAskedRun(
   pool: pg.Pool,
   asking: Asking,
   now: Date,
-): Promise<string | null> {
+): Promise<{ runId: string; isSame: boolean } | null> {
   const { place, fingerprint } = placeOf(asking);
-  const { rows } = await pool.query<{ run_id: string; fingerprint: string }>(
-    `select run_id, fingerprint from asked_run
-     where api_key_id = $1 and place = $2 and (expires_at is null or expires_at > $3)`,
-    [asking.apiKeyId, place, now],
+  const { rows } = await pool.query<{ runId: string; isSame: boolean }>(
+    `select run_id as "runId", fingerprint = $3 as "isSame" from asked_run
+     where api_key_id = $1 and place = $2 and (expires_at is null or expires_at > $4)`,
+    [asking.apiKeyId, place, fingerprint, now],
   );
-  const row = rows[0];
-  if (!row) return null;
-  if (row.fingerprint !== fingerprint)
-    throw new Problem(
-      'idempotency-mismatch',
-      'This Idempotency-Key was already used for a different request.',
-    );
-  return row.run_id;
+  return rows[0] ?? null;
 }
 
-/** The run of a request: `newRunId`, or that of an equal request at the same time. @throws as above */
+/**
+ * The run of a request: `newRunId`, or that of an equal request at the same time.
+ *
+ * @param replacing the run of an earlier request that is not to be joined
+ * @throws Problem 409 `idempotency-mismatch` for a key that another request took at the same time
+ */
 export async function runOfRequest(
   pool: pg.Pool,
   asking: Asking,
-  newRunId: string,
+  { newRunId, replacing }: { newRunId: string; replacing: string | null },
   now: Date,
 ): Promise<string> {
   const { place, fingerprint } = placeOf(asking);
-  const expiresAt = new Date(now.getTime() + joinedWithinMinutes * 60_000);
+  const expiresAt =
+    asking.idempotencyKey === undefined
+      ? new Date(now.getTime() + joinedWithinMinutes * 60_000)
+      : null;
   await pool.query(
     `with forgotten as (
        delete from asked_run where ctid = any (array(
@@ -71,26 +71,25 @@ export async function runOfRequest(
      on conflict (api_key_id, place) do update
        set run_id = excluded.run_id, fingerprint = excluded.fingerprint,
            expires_at = excluded.expires_at
-       where asked.expires_at <= $5`,
-    [asking.apiKeyId, place, fingerprint, newRunId, now, expiresAt, forgottenAtOnce],
+       where asked.expires_at <= $5 or asked.run_id = $8`,
+    [asking.apiKeyId, place, fingerprint, newRunId, now, expiresAt, forgottenAtOnce, replacing],
   );
   // A statement of its own, so that it sees what was committed during the insertion.
-  const runId = await findAskedRun(pool, asking, now);
-  if (runId === null)
+  const found = await findAskedRun(pool, asking, now);
+  if (found === null)
     throw new Problem('busy', 'Please send this request again.', { retryAfterSeconds: 1 });
-  return runId;
+  if (!found.isSame) throw anotherRequest();
+  return found.runId;
 }
 
-/** Binds the run to the Idempotency-Key of its request, if that has one. */
-export async function keepForGood(pool: pg.Pool, asking: Asking): Promise<void> {
-  if (asking.idempotencyKey === undefined) return;
-  await pool.query('update asked_run set expires_at = null where api_key_id = $1 and place = $2', [
-    asking.apiKeyId,
-    placeOf(asking).place,
-  ]);
+export function anotherRequest(): Problem {
+  return new Problem(
+    'idempotency-mismatch',
+    'This Idempotency-Key was already used for a different request.',
+  );
 }
 
-/** A run that was deleted is joined by nobody: the next identical request starts another. */
+/** After a refusal: the next identical request starts anew. */
 export async function forgetAskedRun(
   pool: pg.Pool,
   { apiKeyId, runId }: { apiKeyId: string; runId: string },

@@ -211,6 +211,22 @@ test('an identical call within minutes joins the run of the first', async () => 
   await Promise.all([one.close(), other.close()]);
 });
 
+test('an identical refinement within minutes joins the first one and is charged once', async () => {
+  const ann = await customer();
+  const client = await overHttp(port.url, (await keyOf(app, ann)).key);
+  const { run_id: runId } = await call<Begun>(client, 'ask', question);
+  await app.ended(ann, runId);
+  const asked = { run_id: runId, instruction: 'We cannot hire anyone.' };
+  const first = await call<Begun>(client, 'refine', asked);
+  const running = await call<Begun>(client, 'refine', asked);
+  await app.ended(ann, first.run_id);
+  const ended = await call<Begun>(client, 'refine', asked);
+  expect([running.run_id, ended.run_id]).toEqual([first.run_id, first.run_id]);
+  const paid = await call<Begun>(client, 'refine', { ...asked, instruction: 'Nor rent.' });
+  expect(paid.run_id).not.toBe(first.run_id);
+  await client.close();
+});
+
 test('a run that has not ended has no result yet', async () => {
   const ann = await customer();
   const client = await overHttp(port.url, (await keyOf(app, ann)).key);

@@ -306,6 +306,40 @@ describe('one question, one run', () => {
     expect((await ask('a')).id).toBe(first.id);
   });
 
+  test('a refused request leaves its Idempotency-Key free, and a deleted run keeps its own', async () => {
+    const { client, person, keyId } = await program();
+    const ask = async (content: string) =>
+      client.chat.completions.create(
+        { model: 'fast', messages: [{ role: 'user', content }] },
+        { headers: { 'Idempotency-Key': 'k' } },
+      );
+    const refusing = await program(app, { credits: 0 });
+    const refused = { headers: { 'Idempotency-Key': 'k' } };
+    await expect(refusing.client.chat.completions.create(asked, refused)).rejects.toMatchObject({
+      status: 402,
+    });
+    await give(app, refusing.person.userId, 50);
+    const other = [{ role: 'user' as const, content: 'Another question?' }];
+    const first = await refusing.client.chat.completions.create(
+      { model: 'fast', messages: other },
+      refused,
+    );
+    expect(first.choices[0]?.message.content).not.toBeNull();
+
+    const begun = await ask('Should I rent a third stall?');
+    await app.database.ownerPool.query(
+      `update asked_run set expires_at = now() - interval '1 day'
+       where api_key_id = $1 and expires_at is not null`,
+      [keyId],
+    );
+    await app.data(`/optimizations/${begun.id.replace('chatcmpl-', '')}`, {
+      token: person.token,
+      method: 'DELETE',
+    });
+    await expect(ask('Should I rent a third stall?')).rejects.toMatchObject({ status: 404 });
+    expect(await chargesOf(app, person)).toBe(1);
+  });
+
   test('an equal request 15 minutes later, or after the run was deleted, starts another', async () => {
     const { client, person } = await program();
     const first = await client.chat.completions.create(asked);

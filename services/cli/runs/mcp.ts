@@ -60,6 +60,10 @@ function actionsOf(
       requireScope: () => undefined,
       takeTurn: async () => undefined,
       ask: async (request) => startRun(database, person, request),
+      async refineOnce({ newId }, begin) {
+        await begin(newId);
+        return newId;
+      },
       wait: () => ({ signal: never.signal, end: () => undefined }),
     },
   );

@@ -3,17 +3,19 @@ import type { Account } from '#services/identity/accounts/users.ts';
 import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import { newId } from '#services/platform/ids.ts';
 import { beginRun } from '#services/programs/ask.ts';
+import { UsageError } from '#services/cli/command.ts';
 import { personNamed } from '#services/cli/database.ts';
 import type { Database } from '#services/cli/database.ts';
 
 /** Whose runs a command starts, and how it starts them. */
 
-/** In local mode the demo account, unless another one is named. @throws NoSuchPerson */
+/** In local mode the demo account, unless another one is named. @throws NoSuchPerson, UsageError */
 export async function whoAsks(database: Database, named: string | undefined): Promise<Account> {
   const { env } = database;
-  if (named === undefined && env.mode === 'local')
-    await prepareDemoAccount({ ...database, dataDir: env.dataDir });
-  return personNamed(database, named ?? demoEmail);
+  if (named !== undefined) return personNamed(database, named);
+  if (env.mode !== 'local') throw new UsageError('Name the account with --as');
+  await prepareDemoAccount({ ...database, dataDir: env.dataDir });
+  return personNamed(database, demoEmail);
 }
 
 /** The id of the run that was started. An operator on the machine is not limited in number. */
@@ -29,7 +31,6 @@ export async function startRun(
       ...database,
       ...limitsFor(database, person.subscription_tier),
       sandboxSeed: env.sandboxSeed,
-      rateLimits: { take: async () => undefined },
     },
     { userId: person.id, apiKey: null },
     runId,

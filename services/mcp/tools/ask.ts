@@ -47,7 +47,7 @@ export const ask = defineTool({
     // The texts are checked already; this makes the request that the form of the site makes.
     const request = parseInput(CreateOptimizationRequest, { challenge: question, ...asked });
     const runId = await actions.ask(request);
-    return { structured: begunRun(await actions.read(runId), actions) };
+    return { structured: begunRun(await actions.begun(runId), actions) };
   },
 });
 

@@ -110,7 +110,7 @@ export async function questionsToMail(
 }
 
 /**
- * Notes that a question is emailed; false when that was noted before, or its user is gone. Call it in the
+ * Notes that a question is emailed; false when that was noted before, or its user no longer wants it. Call it in the
  * transaction that queues the email.
  */
 export async function markEmailed(
@@ -120,7 +120,9 @@ export async function markEmailed(
 ): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into outcome_question (run_id, asked, user_id, emailed_at)
-     select $1, $2, id, $4 from users where id = $3 for key share
+     select $1, $2, id, $4 from users
+     where id = $3 and (preferences ->> 'outcome_emails')::boolean and erasing_at is null
+     for key share
      on conflict (run_id, asked) do nothing`,
     [runId, asked, userId, new Date(now)],
   );

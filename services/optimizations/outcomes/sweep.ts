@@ -48,7 +48,9 @@ async function emailQuestion(
       if (result === null) return false;
       const id = derivedId('mai', runId, 'outcome', String(asked));
       const content = outcomeEmail(result, asked, publicUrl);
-      await queueMail({ id, userId, to, kind: 'outcome', content }, client);
+      // After a long outage the question would come late; the dashboard still asks it.
+      const notAfter = new Date(clock() + outcomeMailLimits.mailDays * 86_400_000);
+      await queueMail({ id, userId, to, kind: 'outcome', content, notAfter }, client);
       return true;
     });
   } catch (error) {
