@@ -7,10 +7,11 @@ import { auditedRun } from '#services/optimizations/audit/evidence.ts';
 import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
 import { auditPack } from '#services/optimizations/audit/pack/pack-checks.ts';
-import type { PackFindings, UnprovenLine } from '#services/optimizations/audit/pack/pack-checks.ts';
+import type { PackFindings } from '#services/optimizations/audit/pack/pack-checks.ts';
 import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
+import { unprovenSentence, verifiedSentence } from './unproven.ts';
 import { rootOf } from '#services/cli/credits/anchors.ts';
 import { printResult, required, say, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
@@ -112,36 +113,6 @@ function report(
     ].map(printable),
   );
   return verified ? 0 : 1;
-}
-
-function unprovenSentence({ line, run, event, field, in_part: inPart }: UnprovenLine): string {
-  const why = inPart
-    ? 'checked prompts hold at most a part of its words'
-    : 'nothing in the file proves its words';
-  return `line ${line}, ${event} of ${run}, text "${field}": ${why}`;
-}
-
-function verifiedSentence(
-  unproven: readonly UnprovenLine[],
-  events: number,
-  runId: string,
-): string {
-  const subject = `${events} events of ${runId}`;
-  const inPart = unproven.filter((text) => text.in_part).length;
-  const wholly = unproven.length - inPart;
-  const exceptions = [
-    ...(wholly > 0 ? [`the words of ${textsOf(wholly)}, which nothing in the file proves`] : []),
-    ...(inPart > 0
-      ? [`${wholly > 0 ? '' : 'the words '}of ${textsOf(inPart)} that it proves at most in part`]
-      : []),
-  ];
-  return exceptions.length === 0
-    ? `Verified: ${subject}.`
-    : `Verified, except ${exceptions.join(', and ')}: ${subject}.`;
-}
-
-function textsOf(count: number): string {
-  return count === 1 ? '1 text' : `${count} texts`;
 }
 
 /** A file of a stranger must not write lines of its own, or give the terminal commands. */
