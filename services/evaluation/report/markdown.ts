@@ -22,8 +22,8 @@ export function reportMarkdown(report: Report): string {
     .join('\n\n')}\n`;
 }
 
-function strongest({ strongest: models }: Report): string {
-  return `The strongest model of the panel is ${models.map(escapeMarkdown).join(' or ')}${models.length > 1 ? ', depending on the case' : ''}.`;
+function strongest({ strongest: ids }: Report): string {
+  return `The strongest model of the panel is ${ids.map(escapeMarkdown).join(' or ')}${ids.length > 1 ? ', depending on the case' : ''}.`;
 }
 
 function notices(report: Report): string[] {
