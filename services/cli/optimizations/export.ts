@@ -8,7 +8,7 @@ export const exportEvidence: CliCommand = {
   noun: 'optimizations',
   verb: 'export',
   arguments: '<run id>',
-  summary: 'Writes the evidence of an ended run as one file, which anyone can verify.',
+  summary: 'Writes the evidence of an ended run as one file, for optimizations verify.',
   options: {
     evidence: { type: 'boolean', help: 'Every event, with credits and anchors (required)' },
     open: { type: 'boolean', help: 'With decrypted text and prompts (recorded in the audit log)' },

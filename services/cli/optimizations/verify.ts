@@ -2,14 +2,16 @@ import { open as openFile } from 'node:fs/promises';
 import { verifyEvents } from '#db/verify-events.ts';
 import { auditOf } from '#services/optimizations/audit/audit.ts';
 import { compare, lineOf } from '#services/optimizations/audit/check.ts';
-import type { Check, Findings } from '#services/optimizations/audit/check.ts';
+import type { Check } from '#services/optimizations/audit/check.ts';
 import { auditedRun } from '#services/optimizations/audit/evidence.ts';
 import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
 import { auditPack } from '#services/optimizations/audit/pack/pack-checks.ts';
+import type { PackFindings } from '#services/optimizations/audit/pack/pack-checks.ts';
 import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
+import { unprovenSentence, verifiedSentence } from './unproven.ts';
 import { rootOf } from '#services/cli/credits/anchors.ts';
 import { printResult, required, say, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
@@ -38,7 +40,7 @@ export const verify: CliCommand = {
     }
     const findings = await auditPack(pack, root);
     const { runId, events } = auditedRun(pack.evidence);
-    return report(call, runId, events.length, findings);
+    return report(call, { runId, events: events.length, ...findings });
   },
   async run(call) {
     const runId = required(call, 0, 'run id or evidence file');
@@ -52,15 +54,18 @@ export const verify: CliCommand = {
     }
     const { checks, notes } = await auditOf(evidence);
     const { events } = auditedRun(evidence);
-    const findings = {
+    return report(call, {
+      runId,
+      events: events.length,
       checks: [
         ...(await streamChecks(database, evidence.runs)),
         ...checks,
         ...(await historyChecks(database, runId, events)),
       ],
       notes,
-    };
-    return report(call, runId, events.length, findings);
+      // These were opened with their key, which opens no text that was changed.
+      unproven: [],
+    });
   },
 };
 
@@ -85,16 +90,28 @@ async function readBounded(path: string): Promise<Uint8Array> {
 
 function report(
   call: Pick<CliCall, 'options'>,
-  runId: string,
-  events: number,
-  { checks, notes }: Findings,
+  {
+    runId,
+    events,
+    checks,
+    notes,
+    unproven,
+  }: PackFindings & {
+    runId: string;
+    events: number;
+  },
 ): number {
   const verified = checks.every(({ equal }) => equal);
-  printResult(call, { run_id: runId, events, verified, checks, notes }, [
-    ...checks.map((check) => printable(lineOf(check))),
-    ...notes.map((note) => printable(`     ${note}`)),
-    verified ? `Verified: ${events} events of ${runId}.` : 'Differences were found.',
-  ]);
+  printResult(
+    call,
+    { run_id: runId, events, verified, checks, notes, unproven_texts: unproven },
+    [
+      ...checks.map(lineOf),
+      ...notes.map((note) => `     ${note}`),
+      ...unproven.map((text) => `     ${unprovenSentence(text)}`),
+      verified ? verifiedSentence(unproven, events, runId) : 'Differences were found.',
+    ].map(printable),
+  );
   return verified ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@ import { auditedRun } from './evidence.ts';
 import type { AuditedRun, Evidence } from './evidence.ts';
 import { moneyChecks } from './money-checks.ts';
 import { promptChecks } from './prompt-checks.ts';
+import type { PromptFindings } from './prompt-checks.ts';
 import { refinementChecks } from './refinement-checks.ts';
 
 /**
@@ -15,7 +16,7 @@ import { refinementChecks } from './refinement-checks.ts';
  *
  * @param root of an anchor, kept outside the evidence
  */
-export async function auditOf(evidence: Evidence, root?: string): Promise<Findings> {
+export async function auditOf(evidence: Evidence, root?: string): Promise<PromptFindings> {
   const { runs, anchors } = evidence;
   const own = auditedRun(evidence);
   const found = runs.map((run) => {
@@ -30,6 +31,7 @@ export async function auditOf(evidence: Evidence, root?: string): Promise<Findin
     notes: [
       ...new Set([...found.flatMap(({ notes }) => notes), ...prompts.notes, ...anchored.notes]),
     ],
+    unproven: prompts.unproven,
   };
 }
 
@@ -52,13 +54,14 @@ function runChecks(run: AuditedRun, { runs, credits }: Evidence): Findings {
   return { checks, notes };
 }
 
-async function promptFindings(evidence: Evidence): Promise<Findings> {
+async function promptFindings(evidence: Evidence): Promise<PromptFindings> {
   try {
     return await promptChecks(evidence);
   } catch (error) {
     return {
       checks: [failed('prompts', `cannot be computed from these events (${reasonOf(error)})`)],
       notes: [],
+      unproven: [],
     };
   }
 }

@@ -102,7 +102,9 @@ function rootCheck(own: AnchorProof | undefined, root: string): Check {
 
 function anchorNote(runId: string, events: number, anchor: AnchorProof | undefined): string[] {
   if (anchor === undefined)
-    return [`${runId} has no anchor yet: only its own hash chain protects it`];
+    return [
+      `${runId} has no anchor here: only its own hash chain protects it, so no root can show that it is as it was stored`,
+    ];
   return anchor.head.version < events
     ? [`events of ${runId} after event ${anchor.head.version} are newer than its anchor`]
     : [];

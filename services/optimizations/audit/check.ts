@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { differenceOf } from './difference.ts';
+import type { Difference } from './difference.ts';
 import type { StoredEvent } from './evidence.ts';
 
 /** One comparison of what is recorded with what follows from the rest. */
@@ -7,11 +9,9 @@ export type Check = {
   equal: boolean;
   /** The event that states it; only of a difference. */
   at?: string;
-  recorded?: unknown;
-  recomputed?: unknown;
   /** In place of two values. */
   problem?: string;
-};
+} & Partial<Difference>;
 
 /** The checks, and what could not be checked. */
 export type Findings = { checks: readonly Check[]; notes: readonly string[] };
@@ -21,9 +21,11 @@ export function compare(
   recorded: unknown,
   recomputed: unknown,
   at?: StoredEvent,
+  words: Partial<Pick<Difference, 'unit' | 'from'>> = {},
 ): Check {
   const equal = isDeepStrictEqual(plain(recorded), plain(recomputed));
-  return { name, equal, recorded, recomputed, ...(at === undefined ? {} : { at: nameOf(at) }) };
+  const place = at === undefined ? {} : { at: nameOf(at) };
+  return { name, equal, recorded, recomputed, ...words, ...place };
 }
 
 export function failed(name: string, problem: string, at?: StoredEvent): Check {
@@ -56,12 +58,11 @@ export function nameOf({ streamPosition, type, data }: StoredEvent): string {
 }
 
 /** One line for people. */
-export function lineOf({ name, equal, at, problem, recorded, recomputed }: Check): string {
+export function lineOf(check: Check): string {
+  const { name, equal, at, problem } = check;
   if (equal) return `ok   ${name}`;
   const place = at === undefined ? '' : `${at}: `;
-  const what =
-    problem ?? `recorded ${JSON.stringify(recorded)}, recomputed ${JSON.stringify(recomputed)}`;
-  return `NOT  ${place}${name}: ${what}`;
+  return `NOT  ${place}${name}: ${problem ?? differenceOf(check)}`;
 }
 
 /** In stored form: undefined properties are dropped. */

@@ -1,4 +1,5 @@
 import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
+import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { settlement } from '#services/optimizations/council/settlement.ts';
 import { hasNoDraft } from '#services/optimizations/run/events.ts';
 import type { OptimizationEvent, Schedule } from '#services/optimizations/run/events.ts';
@@ -19,7 +20,10 @@ export function moneyChecks(
       ...chargeChecks(events),
       ...ledgerChecks(events, credits),
     ],
-    notes: prices === undefined ? ['costs were not checked: prices not stored with this run'] : [],
+    notes:
+      prices === undefined && events.length > 0
+        ? ['costs were not checked: prices not stored with this run']
+        : [],
   };
 }
 
@@ -49,17 +53,30 @@ function costChecks(
     const call = `${event.data.slot} ${event.data.attempt}`;
     const start = began.get(call);
     const isPriced = (event.data.costSource ?? 'priced') === 'priced';
-    const priced = start
-      ? costMicros(event.data.usage, rowOf(prices, start.model, start.at))
-      : null;
+    const row = start ? rowOf(prices, start.model, start.at) : null;
+    const priced = costMicros(event.data.usage, row);
     // A bill and a local call cannot be computed again.
     const cost = isPriced ? priced : event.data.costMicros;
     if (cost !== event.data.costMicros)
-      differences.push(compare(`cost of ${call}`, event.data.costMicros, cost, stored));
+      differences.push(
+        compare(`cost of ${call}`, event.data.costMicros, cost, stored, {
+          ...micros,
+          from: sourceOf(row),
+        }),
+      );
     recordedSum += event.data.costMicros ?? 0;
     recomputedSum += cost ?? 0;
   }
   return [...differences, compare('cost in micro-dollars', recordedSum, recomputedSum)];
+}
+
+const micros = { unit: 'micro-dollars' };
+const inCredits = { unit: 'credits' };
+
+function sourceOf(row: PriceRow | null): string {
+  if (row === null) return 'because no price was in force';
+  const { validFrom, readOn } = row;
+  return `from the price row of ${validFrom?.slice(0, 10) ?? readOn}`;
 }
 
 export function isCallEnd(
@@ -116,7 +133,7 @@ function closingChecks(
   const due = isHeld ? [settled.capture, settled.refund] : [0, 0];
   return [
     compare('end of the run', stored.type, closings[outcome], stored),
-    compare('credits captured and returned', [captured, refunded], due, stored),
+    compare('credits captured and returned', [captured, refunded], due, stored, inCredits),
   ];
 }
 
@@ -142,7 +159,13 @@ function ledgerChecks(events: readonly StoredEvent[], credits: readonly CreditEn
       .filter((entry) => entry.type === type)
       .reduce((total, entry) => total + entry.credits, 0);
   return [
-    compare('credits captured', closed.captured, sum('CreditsCaptured'), stored),
-    compare('credits returned', closed.refunded, sum('CreditsReturned'), stored),
+    compare('credits captured', closed.captured, sum('CreditsCaptured'), stored, {
+      ...inCredits,
+      from: 'from the entries of the account',
+    }),
+    compare('credits returned', closed.refunded, sum('CreditsReturned'), stored, {
+      ...inCredits,
+      from: 'from the entries of the account',
+    }),
   ];
 }

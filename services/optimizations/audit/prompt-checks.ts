@@ -2,17 +2,27 @@ import { promptVersion } from '#services/optimizations/prompts/calls.ts';
 import { replyChecks } from './reply-checks.ts';
 import { macUnder, sealedLength } from '#services/platform/seal.ts';
 import { all, failed } from './check.ts';
-import type { Check, Findings } from './check.ts';
+import type { Check } from './check.ts';
 import { eventAt, sealedFields, sentText, textsOf } from './evidence.ts';
 import type { AuditedRun, Evidence, OpenedText, SentPrompt, StoredEvent } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
-import type { RebuiltCall, Texts } from './rebuild.ts';
+import type { Texts } from './rebuild.ts';
+import { unprovenTexts } from './text-proofs.ts';
+import type { KnownCall, UnprovenText } from './text-proofs.ts';
+
+/** Of prompts and texts. */
+export type PromptFindings = {
+  checks: readonly Check[];
+  notes: readonly string[];
+  /** Only a file needs them: the database opens its texts with their key, which proves them. */
+  unproven: readonly UnprovenText[];
+};
 
 /**
  * What was asked. The code of each prompt stands in the hash chain, so the subkey shows that a prompt is
  * the one that was sent; and because the prompt is made of the texts, that those are the texts.
  */
-export async function promptChecks(evidence: Evidence): Promise<Findings> {
+export async function promptChecks(evidence: Evidence): Promise<PromptFindings> {
   const { runs, texts, macKey } = evidence;
   if (macKey === null)
     return {
@@ -22,6 +32,7 @@ export async function promptChecks(evidence: Evidence): Promise<Findings> {
           ? 'the texts of this run have been erased: prompts were not checked'
           : 'the texts are sealed: prompts were not checked',
       ],
+      unproven: [],
     };
   const opened = textsOf(evidence);
   const codes = codeChecks(runs, evidence.prompts, macKey);
@@ -42,8 +53,9 @@ export async function promptChecks(evidence: Evidence): Promise<Findings> {
         ? [
             `the texts were not compared with the prompts: these are prompts of version ${evidence.promptVersion}, and this software writes version ${promptVersion}`,
           ]
-        : unprovedNote(evidence, known)),
+        : []),
     ],
+    unproven: unprovenTexts(runs, evidence.opened, known ?? []),
   };
 }
 
@@ -62,14 +74,18 @@ function codeChecks(
     return sent === undefined ? [] : [{ event, sent }];
   });
   return {
-    checks: all(
-      `codes of ${given.length} prompts`,
-      given.flatMap(({ event, sent }) =>
+    checks: all(`codes of ${given.length} prompts`, [
+      ...given.flatMap(({ event, sent }) =>
         macUnder(subkey, sentText(sent)) === event.data['promptMac']
           ? []
           : [failed('code of the prompt', 'it is not the code of the prompt given here', event)],
       ),
-    ),
+      ...prompts
+        .filter((sent) => !given.some((one) => one.sent === sent))
+        .map(({ runId, position }) =>
+          failed('code of the prompt', 'its event has none', eventAt(runs, runId, position)),
+        ),
+    ]),
     notes: [
       ...countNote(starts.length - coded.length, 'prompts have no code'),
       ...countNote(
@@ -123,8 +139,6 @@ function wordChecks({ runs }: Evidence, texts: Texts, known: readonly KnownCall[
   ];
 }
 
-type KnownCall = RebuiltCall & { sent: SentPrompt };
-
 /** A call of an earlier version had other words, and its reply was read otherwise. */
 async function knownCalls({ runs, prompts }: Evidence, texts: Texts): Promise<KnownCall[]> {
   const rebuilt = await rebuildCalls({ runs, texts });
@@ -132,15 +146,4 @@ async function knownCalls({ runs, prompts }: Evidence, texts: Texts): Promise<Kn
     const sent = promptAt(prompts, call.runId, call.event);
     return sent === undefined ? [] : [{ ...call, sent }];
   });
-}
-
-/** A prompt may hold only a part of a text, such as one reason of a ballot. */
-function unprovedNote({ opened }: Evidence, known: readonly KnownCall[]): string[] {
-  const proved = new Set(known.flatMap(({ read }) => [...read]));
-  const rest = opened.length - proved.size;
-  return [
-    `${proved.size} of ${opened.length} texts went, whole or in part, into prompts whose codes were checked${
-      rest === 0 ? '' : '; of the others only the length and what code found in them'
-    }`,
-  ];
 }

@@ -87,7 +87,11 @@ const refused: Record<string, { file: Buffer; problem: RegExp }> = {
   },
   'line breaks of Windows': {
     file: Buffer.from(small.replaceAll('\n', '\r\n')),
-    problem: /^line 1: it is not written as this format writes it$/,
+    problem: /^line 1: line ends were changed to CRLF, as some editors, mail programs/,
+  },
+  'line breaks of Windows from the second line on': {
+    file: Buffer.from(small.replace(/\n$/, '\r\n')),
+    problem: /^line 2: line ends were changed to CRLF/,
   },
   'white space': {
     file: bytes(manifest, event.replace('{', '{ ')),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { lineOf } from '#services/optimizations/audit/check.ts';
 import { auditPack } from '#services/optimizations/audit/pack/pack-checks.ts';
+import type { UnprovenLine } from '#services/optimizations/audit/pack/pack-checks.ts';
 import { readPack } from '#services/optimizations/audit/pack/read.ts';
 
 /** Packs in the hands of someone who wants to change them. */
@@ -35,15 +36,22 @@ export function isEvent(line: PackLine): line is EventLine {
 export async function judge(
   bytes: Uint8Array,
   root?: string,
-): Promise<{ verified: boolean; said: string; faults: string[] }> {
+): Promise<{
+  verified: boolean;
+  said: string;
+  faults: string[];
+  unproven: readonly UnprovenLine[];
+}> {
   const pack = readPack(bytes);
-  if (!pack.ok) return { verified: false, said: pack.problem, faults: [pack.problem] };
-  const { checks, notes } = await auditPack(pack, root);
+  if (!pack.ok)
+    return { verified: false, said: pack.problem, faults: [pack.problem], unproven: [] };
+  const { checks, notes, unproven } = await auditPack(pack, root);
   const faults = checks.filter(({ equal }) => !equal).map(lineOf);
   return {
     verified: faults.length === 0,
     said: [...checks.map(lineOf), ...notes].join('\n'),
     faults,
+    unproven,
   };
 }
 

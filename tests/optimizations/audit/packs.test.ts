@@ -305,6 +305,29 @@ test('an anchor in the file leads to the root that was logged, and shows no othe
   expect([none.code, none.out]).toEqual([1, expect.stringContaining('this run has no anchor')]);
 });
 
+test('a file with texts that nothing proves is never just verified, and each of them is listed', async () => {
+  const { id } = run;
+  const { code, out } = await verifyAlone(await packOf(id));
+  expect(code).toBe(0);
+  const last = out.trimEnd().split('\n').at(-1);
+  expect(last).toMatch(
+    new RegExp(
+      String.raw`^Verified, except the words of \d+ texts, which nothing in the file proves, and of \d+ texts that it proves at most in part: \d+ events of ${id}\.$`,
+    ),
+  );
+  const listed = out.match(/^ {5}line \d+, event \d+ .*, text "\w+": /gm) ?? [];
+  const counted = [...last!.matchAll(/(\d+) texts/g)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
+  expect(listed).toHaveLength(counted);
+  // The key of the run opened these, so the database proves them.
+  const stored = await runHere(council, optimizationCommands, ['optimizations', 'verify', id]);
+  expect(stored.out).toMatch(new RegExp(String.raw`^Verified: \d+ events of ${id}\.$`, 'm'));
+  const sealed = await verifyAlone(await exported(id));
+  expect(sealed.out).toMatch(new RegExp(String.raw`^Verified: \d+ events of ${id}\.$`, 'm'));
+});
+
 test('a file of a stranger writes no lines of its own, and gives the terminal no commands', async () => {
   const spoofed = forged(await exported(run.id), (lines) => {
     const event = lines.find(
@@ -340,6 +363,15 @@ test('a file with --json is one document, and a wrong argument ends with 2', asy
     run_id: run.id,
     verified: true,
     checks: expect.any(Array),
+    unproven_texts: expect.arrayContaining([
+      {
+        line: expect.any(Number),
+        run: run.id,
+        event: 'event 1 OptimizationCreated',
+        field: 'title',
+        in_part: false,
+      },
+    ]),
   });
   expect(code).toBe(0);
   const broken = await verifyAlone('{}\n', '--json');

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { anchorNow } from '#db/anchors.ts';
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
@@ -8,6 +10,8 @@ import { createChance } from '#tests/support/chance.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { fileOf, forged, isEvent, judge, linesOf, parsed } from './pack-file.ts';
 import type { PackLine } from './pack-file.ts';
+
+const golden = fileURLToPath(new URL('../../golden/evidence-1.ndjson', import.meta.url));
 
 /** A pack that somebody changed, by accident or on purpose. */
 let council: TestCouncil;
@@ -187,11 +191,13 @@ const forgeries: Record<
     change: (all) => {
       for (const rows of priceOf(all)) for (const row of rows) row.outputPerMTok *= 2;
     },
-    shown: /event \d+ CallSucceeded \w+\.\w+: cost of \w+\.\w+ 1: recorded \d+, recomputed \d+/,
+    shown:
+      /event \d+ CallSucceeded \w+\.\w+: cost of \w+\.\w+ 1: recorded \d+ micro-dollars, recomputed \d+, from the price row of \d{4}-\d\d-\d\d$/m,
   },
   'a call was cheaper': {
     change: (all) => void (dataOf(all, 'CallSucceeded')['costMicros'] = 1),
-    shown: /event \d+ CallSucceeded opinion\.\w+: cost of opinion/,
+    shown:
+      /event \d+ CallSucceeded opinion\.\w+: cost of opinion\.\w+ 1: recorded 1 micro-dollar, recomputed \d+, from the price row of/,
   },
   'a vote on the options is another one': {
     change: (all) => {
@@ -297,14 +303,15 @@ const forgeries: Record<
     change: (all) => {
       all[0]!['figures'] = { ...(all[0]!['figures'] as object), agreement: 100 };
     },
-    shown: /manifest: figures/,
+    shown: /^NOT {2}manifest: figures: agreement: recorded 100, recomputed \d+$/m,
   },
   'the account was charged less': {
     change: (all) => {
       const entry = all.find((line) => line['type'] === 'CreditsCaptured');
       entry!['credits'] = 1;
     },
-    shown: /event \d+ OptimizationCompleted: credits captured: recorded \d+, recomputed 1/,
+    shown:
+      /event \d+ OptimizationCompleted: credits captured: recorded \d+ credits, recomputed 1, from the entries of the account/,
   },
   'an event of another kind': {
     change: (all) => {
@@ -356,7 +363,7 @@ describe('who computes every hash and digest again is still found out', () => {
     };
     expect((await judge(forged(pack, history))).faults).toEqual([
       expect.stringMatching(
-        /^NOT {2}event \d+ OptimizationCompleted: anchor 1 .*: its hash is not the anchored/,
+        /^NOT {2}event \d+ OptimizationCompleted: anchor \d+ .*: its hash is not the anchored/,
       ),
     ]);
     const withoutAnchor = forged(pack, (all) => {
@@ -384,4 +391,128 @@ test('prompts of another version keep their codes, and the texts are then not co
   expect(verified).toBe(true);
   expect(said).toMatch(/^ok {3}codes of \d+ prompts$/m);
   expect(said).toContain('the texts were not compared with the prompts');
+});
+
+/** The text line of an event, by where it is called. */
+function lineOfCall(all: readonly PackLine[], slot: string, field: string): PackLine {
+  const event = all.find((line) => line['type'] === 'CallSucceeded' && isOf(line, slot));
+  return all.find(
+    (line) =>
+      line.kind === 'text' && line['position'] === event?.['version'] && line['field'] === field,
+  )!;
+}
+
+function isOf(line: PackLine, slot: string): boolean {
+  return isEvent(line) && line.data['slot'] === slot;
+}
+
+/** The same text with another letter in its middle, or as near to it as there is one; null without a letter. */
+function misspelt(text: string): string | null {
+  const from = Math.floor(text.length / 2);
+  const found = /[a-z]/.exec(text.slice(from)) ?? /[a-z]/.exec(text);
+  if (found === null) return null;
+  const at = found.index + (found.input === text ? 0 : from);
+  return `${text.slice(0, at)}${text[at] === 'e' ? 'i' : 'e'}${text.slice(at + 1)}`;
+}
+
+describe('texts whose words nothing in the file proves', () => {
+  test('a changed critique, and a changed title, are accepted and named as unproven', async () => {
+    const { unproven } = await judge(fileOf(lines));
+    const slot = unproven
+      .find(({ field }) => field === 'notes')!
+      .event.split(' ')
+      .at(-1)!;
+    const altered = forged(pack, (all) => {
+      textOf(all, 'title')['text'] = 'x'.repeat(String(textOf(all, 'title')['text']).length);
+      const [notes, reply] = ['notes', 'reply'].map((field) => lineOfCall(all, slot, field));
+      const { decisionReason: reason } = JSON.parse(String(notes!['text'])) as Record<
+        string,
+        string
+      >;
+      // Nothing asks for this reason: it goes into no prompt of this run.
+      for (const line of [notes!, reply!])
+        line['text'] = String(line['text']).replace(reason!, misspelt(reason!)!);
+    });
+    const judged = await judge(altered);
+    expect([judged.faults, judged.verified]).toEqual([[], true]);
+    const named = (field: string, event: string) =>
+      judged.unproven.find((text) => text.field === field && text.event.endsWith(event));
+    expect(named('title', 'OptimizationCreated')).toMatchObject({ in_part: false });
+    expect(named('reply', slot)).toMatchObject({ in_part: false });
+    expect(named('notes', slot)).toMatchObject({ in_part: true });
+    for (const { line, field } of judged.unproven)
+      expect(parsed(lines[line - 1]!)).toMatchObject({ kind: 'text', field });
+  });
+
+  test.each(['a run', 'a refinement and its base'])(
+    'a letter that is changed in any other text of %s is found',
+    async (kind) => {
+      const file = kind === 'a run' ? pack : readFileSync(golden, 'utf8');
+      const { unproven, verified } = await judge(Buffer.from(file));
+      expect(verified).toBe(true);
+      const open = new Set(unproven.map(({ line }) => line));
+      const others = linesOf(file).flatMap((text, index) => {
+        const line = parsed(text);
+        const isOther = line.kind === 'text' && !open.has(index + 1);
+        return isOther && misspelt(String(line['text'])) !== null ? [index] : [];
+      });
+      expect(others.length).toBeGreaterThan(10);
+      for (const index of others) {
+        const altered = forged(file, (all) => {
+          all[index]!['text'] = misspelt(String(all[index]!['text']));
+        });
+        expect([index, (await judge(altered)).verified]).toEqual([index, false]);
+      }
+    },
+  );
+
+  test('an answer that is changed in its reply and in what reviewers read is found by the prompts', async () => {
+    const altered = forged(pack, (all) => {
+      const slot = 'opinion.S1';
+      const reply = lineOfCall(all, slot, 'reply');
+      const { reasoning } = JSON.parse(String(reply['text'])) as { reasoning: string[] };
+      for (const field of ['reply', 'shown']) {
+        const line = lineOfCall(all, slot, field);
+        line['text'] = String(line['text']).replace(reasoning[0]!, misspelt(reasoning[0]!)!);
+      }
+    });
+    const { faults } = await judge(altered);
+    expect(faults).not.toEqual([]);
+    expect(faults.join('\n')).toMatch(
+      /^NOT {2}event \d+ CallStarted .*prompt: the texts give another prompt$/m,
+    );
+    expect(faults.join('\n')).not.toContain('texts of the reply');
+  });
+
+  test('a prompt of another version proves no text', async () => {
+    const later = forged(pack, (all) => void (all[0]!['promptVersion'] = promptVersion + 1));
+    const { unproven } = await judge(later);
+    const given = lines.map(parsed).filter((line) => line.kind === 'text' && line['text'] !== '');
+    expect(unproven).toHaveLength(given.length);
+    expect(unproven.every((text) => !text.in_part)).toBe(true);
+  });
+
+  test('a prompt that stands at an event without a code is refused', async () => {
+    const moved = forged(pack, (all) => {
+      const at = all.findIndex((line) => line['type'] === 'ProcessingStarted');
+      const prompt = all.find(({ kind }) => kind === 'prompt')!;
+      return all.toSpliced(at + 1, 0, { ...prompt, position: Number(all[at]!['version']) });
+    });
+    expect((await judge(moved)).faults).toEqual([
+      expect.stringMatching(
+        /^NOT {2}event \d+ ProcessingStarted: code of the prompt: its event has none$/,
+      ),
+    ]);
+  });
+});
+
+test('a file that was cut says how many lines are missing, and names fields, not whole values', async () => {
+  const at = lines.findIndex((text) => parsed(text)['type'] === 'ScoresComputed');
+  const { faults } = await judge(fileOf(lines.slice(0, at)));
+  expect(faults[0]).toBe(
+    `NOT  manifest: number of lines: the manifest counts ${lines.length} lines, and the file has ${at}: lines are missing`,
+  );
+  const figures = faults.find((fault) => fault.includes('manifest: figures'));
+  expect(figures).toMatch(/order: recorded \[".*\], recomputed nothing/);
+  expect(figures).not.toContain('{');
 });

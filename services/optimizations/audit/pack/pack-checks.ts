@@ -1,35 +1,68 @@
 import { auditOf } from '#services/optimizations/audit/audit.ts';
-import { all, attempt, compare, failed } from '#services/optimizations/audit/check.ts';
+import { all, attempt, compare, failed, nameOf } from '#services/optimizations/audit/check.ts';
 import type { Check, Findings } from '#services/optimizations/audit/check.ts';
 import { eventAt } from '#services/optimizations/audit/evidence.ts';
 import type { Evidence } from '#services/optimizations/audit/evidence.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
+import type { UnprovenText } from '#services/optimizations/audit/text-proofs.ts';
+import { textPlace } from './read.ts';
 import type { ReadPack } from './read.ts';
 import { manifestOf, promptsLeftOut, textsLeftOut } from './write.ts';
 
 type WholePack = Extract<ReadPack, { ok: true }>;
 
+/** A text in a file whose words nothing in it proves, or only some of them. */
+export type UnprovenLine = {
+  line: number;
+  run: string;
+  event: string;
+  field: string;
+  in_part: boolean;
+};
+
+export type PackFindings = Findings & { unproven: readonly UnprovenLine[] };
+
 /**
  * All checks of a pack. What a manifest says must follow from the lines after it, and nothing that it
  * counts may be missing.
  */
-export async function auditPack(pack: WholePack, root?: string): Promise<Findings> {
-  const { checks, notes } = await auditOf(pack.evidence, root);
+export async function auditPack(pack: WholePack, root?: string): Promise<PackFindings> {
+  const { checks, notes, unproven } = await auditOf(pack.evidence, root);
   return {
     checks: [
+      lengthCheck(pack),
       ...attempt('manifest', () => manifestChecks(pack)),
       ...attempt('end of every run', () => endChecks(pack.evidence)),
       ...attempt('prompts and texts of every event', () => missingChecks(pack)),
       ...checks,
     ],
     notes,
+    unproven: unproven.flatMap((text) => unprovenLine(pack, text)),
   };
 }
 
-function manifestChecks({ evidence, manifest, lines }: WholePack): Check[] {
+/** None for a text without an event, which a check has refused. */
+function unprovenLine(
+  { evidence, textLines }: WholePack,
+  { runId, position, field, inPart }: UnprovenText,
+): UnprovenLine[] {
+  const event = eventAt(evidence.runs, runId, position);
+  const line = textLines.get(textPlace(runId, position, field));
+  if (event === undefined || line === undefined) return [];
+  return [{ line, run: runId, event: nameOf(event), field, in_part: inPart }];
+}
+
+/** Its own check, because nothing else can be computed from a file whose end is missing. */
+function lengthCheck({ manifest, lines }: WholePack): Check {
+  const name = 'manifest: number of lines';
+  if (lines === manifest.lines) return { name, equal: true };
+  const counted = `the manifest counts ${manifest.lines} lines, and the file has ${lines}`;
+  return failed(name, lines < manifest.lines ? `${counted}: lines are missing` : counted);
+}
+
+function manifestChecks({ evidence, manifest }: WholePack): Check[] {
   const own = manifestOf(evidence, manifest);
   return [
-    compare('manifest: number of lines', manifest.lines, lines),
     compare('manifest: run', manifest.run, own.run),
     compare('manifest: events and their last hashes', manifest.runs, own.runs),
     compare('manifest: figures', manifest.figures, own.figures),

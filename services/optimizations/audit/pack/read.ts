@@ -6,7 +6,14 @@ import { linesOf } from './write.ts';
 
 /** A pack as a file holds it, or the first line that is not one. */
 export type ReadPack =
-  | { ok: true; evidence: Evidence; manifest: ManifestLine; lines: number }
+  | {
+      ok: true;
+      evidence: Evidence;
+      manifest: ManifestLine;
+      lines: number;
+      /** The line of each opened text, by `textPlace`. */
+      textLines: ReadonlyMap<string, number>;
+    }
   | { ok: false; problem: string };
 
 export const packLimits = { bytes: 64_000_000, lines: 20_000 } as const;
@@ -20,11 +27,26 @@ export function readPack(bytes: Uint8Array): ReadPack {
     if (manifest?.kind !== 'manifest') throw new PackError(1, 'it is not a manifest');
     const evidence = evidenceOf(manifest, others);
     refuseDisorder(texts, lines, manifest, evidence);
-    return { ok: true, evidence, manifest, lines: lines.length };
+    return { ok: true, evidence, manifest, lines: lines.length, textLines: textLinesOf(lines) };
   } catch (error) {
     if (!(error instanceof PackError)) throw error;
     return { ok: false, problem: error.message };
   }
+}
+
+/** Names an opened text among those of a file. */
+export function textPlace(runId: string, position: number, field: string): string {
+  return `${runId} ${position} ${field}`;
+}
+
+function textLinesOf(lines: readonly Line[]): ReadonlyMap<string, number> {
+  return new Map(
+    lines.flatMap((line, index) =>
+      line.kind === 'text'
+        ? [[textPlace(line.run, line.position, line.field), index + 1] as const]
+        : [],
+    ),
+  );
 }
 
 class PackError extends Error {
@@ -56,6 +78,11 @@ function splitLines(bytes: Uint8Array): string[] {
 }
 
 function lineAt(text: string, index: number): Line {
+  if (text.endsWith('\r'))
+    throw new PackError(
+      index + 1,
+      'line ends were changed to CRLF, as some editors, mail programs and version control do',
+    );
   try {
     return parseLine(text);
   } catch (error) {
