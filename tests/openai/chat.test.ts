@@ -84,7 +84,10 @@ async function runsOf(council: TestCouncil, { token }: Person): Promise<string[]
 
 /** `expect.poll` finds no test of its own among tests that run at once. */
 async function begunRun(council: TestCouncil, person: Person): Promise<void> {
-  while ((await runsOf(council, person)).length === 0) await sleep(50);
+  const status = async () =>
+    (await council.data<{ status: string }[]>('/optimizations', { token: person.token }))[0]
+      ?.status;
+  while ((await status()) !== 'processing') await sleep(50);
 }
 
 async function askedRows({ userId }: Person): Promise<number> {
