@@ -105,7 +105,7 @@ const securitySchemes = ({ publicUrl }: { publicUrl: string }): Json => ({
     type: 'http',
     scheme: 'bearer',
     description:
-      'A key of the user, from `POST /api-keys` or the profile page. It needs the scope that the call names; calls that name none take no key. Cookies of such a call are ignored.',
+      'A key of the user, from `POST /api-keys` or the account settings. It needs the scope that the call names; calls that name none take no key. Cookies of such a call are ignored.',
   },
   service: {
     type: 'http',

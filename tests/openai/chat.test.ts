@@ -365,9 +365,7 @@ describe('one question, one run', () => {
     expect([first.id, second.id]).not.toContain(third.id);
   });
 
-  test.concurrent('a client that goes away leaves the run running, and the next equal request joins it', async ({
-    expect,
-  }) => {
+  test.concurrent('a client that goes away leaves the run running, and the next equal request joins it', async () => {
     const { client, person } = await program(slow);
     const stop = new AbortController();
     const leaving = client.chat.completions.create(asked, { signal: stop.signal });
@@ -404,9 +402,7 @@ describe('one question, one run', () => {
 });
 
 describe('the end of a wait', () => {
-  test.concurrent('a revoked key ends both kinds of response within a second, and the run continues', async ({
-    expect,
-  }) => {
+  test.concurrent('a revoked key ends both kinds of response within a second, and the run continues', async () => {
     const { client, person, keyId } = await program(slow);
     const whole = client.chat.completions.create(asked);
     const stream = await client.chat.completions.create({ ...asked, stream: true });
@@ -423,9 +419,7 @@ describe('the end of a wait', () => {
     expect((await slow.ended(person, runId)).status).toBe('completed');
   });
 
-  test.concurrent('a run that was canceled is a refusal, and an error for a request that joins it', async ({
-    expect,
-  }) => {
+  test.concurrent('a run that was canceled is a refusal, and an error for a request that joins it', async () => {
     const { client, person } = await program(slow);
     const whole = client.chat.completions.create(asked);
     await begunRun(slow, person);
@@ -438,9 +432,7 @@ describe('the end of a wait', () => {
     expect(joining).toMatchObject({ status: 409, code: 'run-failed' });
   });
 
-  test.concurrent('white space comes at once, so that the client knows that its request has arrived', async ({
-    expect,
-  }) => {
+  test.concurrent('white space comes at once, so that the client knows that its request has arrived', async () => {
     const { key, person } = await program(slow);
     const response = await fetch(`${addresses.get(slow)}/v1/chat/completions`, {
       method: 'POST',

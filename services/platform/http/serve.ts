@@ -162,7 +162,7 @@ function keyCaller(caller: Caller, header: string | undefined): KeyCaller {
   if (apiKey === null)
     throw new Problem(
       'api-key-required',
-      'This call needs an API key. Create one in your profile.',
+      'This call needs an API key. Create one in your account settings.',
     );
   return { ...caller, apiKey, secret: bearerOf(header) ?? '' };
 }

@@ -262,7 +262,7 @@ describe('the outcome on the page of a result', () => {
       .getByText('90% better or as expected (95% interval 74% to 97%, 30 outcomes)')
       .waitFor();
     await page.getByText('20 of the 30 outcomes needed').waitFor();
-    await page.getByText(/Nothing is calibrated by it/).waitFor();
+    await page.getByText(/No score or recommendation is changed by it/).waitFor();
     expect(asked()).toHaveLength(1);
     expect(await faultsInEveryLook(page)).toEqual([]);
   });

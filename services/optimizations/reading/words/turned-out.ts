@@ -59,4 +59,4 @@ export function bandWords(
 }
 
 export const figuresNote =
-  'What users who share their figures said 30 or 90 days after a result: one outcome of each, counted in tens. They chose to answer, so other results may have turned out differently. Nothing is calibrated by it: no result and no score changes.';
+  'What users who share their figures said 30 or 90 days after a result: one outcome of each, counted in tens. They chose to answer, so other results may have turned out differently. No score or recommendation is changed by it.';
