@@ -9,11 +9,11 @@ export const scopeWords: Readonly<Record<KeyScope, { label: string; about: strin
   },
   read: {
     label: 'Read runs',
-    about: 'Runs, results, recipes, and the live stream, which also holds your balance.',
+    about: 'Runs, results, recipes, and the live stream.',
   },
   'credits:read': {
     label: 'Read credits',
-    about: 'Your balance, its history, and what it was used for.',
+    about: 'Your balance, its history, what it was used for, and the balance in the live stream.',
   },
 };
 
