@@ -134,7 +134,7 @@ describe.each(eras)('a client of the protocol (%s)', (era) => {
     await app.data(`/api-keys/${id}`, { method: 'DELETE', token: ann.token });
     const revokedAt = performance.now();
     expect(await following).toBe('This API key has been revoked.\nCode: authentication-required');
-    expect(performance.now() - revokedAt).toBeLessThan(1_000);
+    expect(performance.now() - revokedAt).toBeLessThan(5_000);
     await expect(client.listTools()).rejects.toThrow(/401|Authentication/i);
     await client.close();
   });
@@ -190,7 +190,7 @@ describe('a client', () => {
     const askedToEnd = performance.now();
     const closed = ending[Symbol.asyncDispose]();
     expect(await following).toMatchObject({ ended: false });
-    expect(performance.now() - askedToEnd).toBeLessThan(1_000);
+    expect(performance.now() - askedToEnd).toBeLessThan(5_000);
     await client.close();
     await closed;
   });

@@ -44,6 +44,9 @@ afterAll(async () => {
   await slow.close();
 });
 
+/** Keys are looked up twice a second (`liveLimits.sessionsEveryMs`); a busy machine may take longer. */
+const withinMs = 5_000;
+
 type Program = { person: Person; key: string; keyId: string; client: OpenAI };
 
 async function program(
@@ -414,7 +417,7 @@ describe('the end of a wait', () => {
     await slow.data(`/api-keys/${keyId}`, { token: person.token, method: 'DELETE' });
     expect(await heard).toBeInstanceOf(APIError);
     expect(await whole).toMatchObject({ error: { code: 'authentication-required' } });
-    expect(performance.now() - revokedAt).toBeLessThan(1_000);
+    expect(performance.now() - revokedAt).toBeLessThan(withinMs);
     const [runId = ''] = await runsOf(slow, person);
     expect((await slow.ended(person, runId)).status).toBe('completed');
   });

@@ -35,9 +35,10 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={open ? titleId : undefined}
-      // React, unlike the browser, passes on the event of a dialog inside this one.
+      // React, unlike the browser, passes on the event of a dialog inside this one. The event comes late: the
+      // dialog may have been opened again.
       onClose={({ target, currentTarget }) => {
-        if (target === currentTarget) onClose();
+        if (target === currentTarget && !currentTarget.open) onClose();
       }}
       closedby="any"
       className={
