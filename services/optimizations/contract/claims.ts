@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Format } from '#services/platform/contract.ts';
-import { ClaimId, SeatId } from './summary.ts';
+import { ClaimId, SeatId, Simulated } from './summary.ts';
 
 /** `GET /optimizations/{id}/claims`. */
 export const ClaimsQuery = v.strictObject({ format: Format('csv') });
@@ -36,6 +36,7 @@ export const ClaimRow = v.object({
     v.object({
       seat: SeatId,
       name: v.pipe(v.string(), v.description('The display name of the model')),
+      simulated: Simulated,
       stance: v.pipe(v.nullable(v.picklist(stances)), v.description('Null without a vote')),
       reason: v.pipe(v.nullable(v.string()), v.description('What the model wrote with its vote')),
     }),

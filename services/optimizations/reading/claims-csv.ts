@@ -6,7 +6,9 @@ const after = ['reasons', 'quotes', 'changed_fact'];
 
 /** One row a claim and one column a model. */
 export function claimsCsv(rows: readonly ClaimRow[]): string {
-  const seats = (rows[0]?.votes ?? []).map(({ seat, name }) => `${seat} ${name}`);
+  const seats = (rows[0]?.votes ?? []).map(
+    ({ seat, name, simulated }) => `${seat} ${name}${simulated ? ' (simulated)' : ''}`,
+  );
   return csvFile([[...before, ...seats, ...after], ...rows.map(cellsOf)]);
 }
 

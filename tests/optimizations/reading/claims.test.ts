@@ -15,7 +15,10 @@ it('claims as CSV quote what would end a cell, and contain no formulas', () => {
   });
   const [row] = claimRows(story.view());
   const hostile = { ...row!, changed_fact: '@cmd|x' };
-  const [, cells] = claimsCsv([hostile]).split('\r\n');
+  const votes = hostile.votes.map((vote) => ({ ...vote, simulated: vote.seat === 'S1' }));
+  const [head, cells] = claimsCsv([{ ...hostile, votes }]).split('\r\n');
+  expect(head?.match(/,S1 [^,]* \(simulated\),/)).not.toBeNull();
+  expect(head?.match(/\(simulated\)/g)).toHaveLength(1);
   expect(cells).toMatch(/^c1,"'=1\+1, ""sure""",3,agreed,100,/);
   expect(cells).toMatch(/S1: \+SUM\(A1\),'@cmd\|x$/);
 });

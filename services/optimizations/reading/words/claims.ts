@@ -33,9 +33,15 @@ export function claimRows(view: RunView): ClaimRow[] {
       outcome: outcomeOf(view, id),
       agree_percent: share === null ? null : wholePercent(share),
       authors: [...claim.authors],
-      votes: view.seats.map(({ seat, name }) => {
+      votes: view.seats.map(({ seat, name, simulated }) => {
         const vote = ballotOf(view, seat)?.votes[id];
-        return { seat, name, stance: vote?.stance ?? null, reason: vote?.reason ?? null };
+        return {
+          seat,
+          name,
+          simulated,
+          stance: vote?.stance ?? null,
+          reason: vote?.reason ?? null,
+        };
       }),
       quotes: claim.quotes.map(({ seat, quote }) => ({ seat, text: quote })),
       changed_fact: correctedOf(view).find((corrected) => corrected.id === id)?.fact ?? null,
