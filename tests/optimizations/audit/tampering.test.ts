@@ -374,7 +374,7 @@ describe('who computes every hash and digest again is still found out', () => {
     // Nothing in the file can show this, so the method says to ask for a root.
     expect(await judge(withoutAnchor)).toMatchObject({ verified: true });
     expect((await judge(withoutAnchor, root)).faults).toEqual([
-      `NOT  the given root ${root}: this run has no anchor`,
+      `NOT  a given root proves ${String(parsed(lines[0]!)['run'])}: this run has no anchor here`,
     ]);
     const anchored = forged(pack, (all) => {
       history(all);
@@ -383,6 +383,42 @@ describe('who computes every hash and digest again is still found out', () => {
     });
     expect((await judge(anchored, root)).verified).toBe(false);
   });
+});
+
+describe('a refinement and the run that it starts from', () => {
+  const refinement = readFileSync(golden, 'utf8');
+  const [base, own] = linesOf(refinement)
+    .map(parsed)
+    .filter(({ kind }) => kind === 'anchor');
+  const roots = [base, own].map((anchor) => String(anchor!['root']));
+
+  test('are both proved by their roots, and not by the root of one of them', async () => {
+    const file = Buffer.from(refinement);
+    expect(await judge(file, ...roots)).toMatchObject({ verified: true });
+    const single = new Set(roots).size === 1;
+    for (const root of roots) expect((await judge(file, root)).verified).toBe(single);
+  });
+
+  test.each(['without an anchor', 'with an anchor that fits'])(
+    'are not proved when the base was written again %s',
+    async (kind) => {
+      const file = forged(refinement, (all) => {
+        // Nothing but the chain holds the time of an event.
+        const event = all.find((line) => line['type'] === 'OptimizationCompleted');
+        (event!['metadata'] as Data)['occurredAt'] = '2030-01-01T00:00:00.000Z';
+        if (kind === 'without an anchor') {
+          all[0]!['anchors'] = [own!['run']];
+          return all.filter((line) => line.kind !== 'anchor' || line['run'] !== base!['run']);
+        }
+        const anchor = all.find(({ kind: one }) => one === 'anchor')!;
+        anchor['path'] = [];
+        anchor['root'] = 'ab'.repeat(32);
+        return all;
+      });
+      const { faults } = await judge(file, ...roots);
+      expect(faults.join('\n')).toContain(`NOT  a given root proves ${String(base!['run'])}: `);
+    },
+  );
 });
 
 test('prompts of another version keep their codes, and the texts are then not compared', async () => {

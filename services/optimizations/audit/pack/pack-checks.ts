@@ -26,8 +26,8 @@ export type PackFindings = Findings & { unproven: readonly UnprovenLine[] };
  * All checks of a pack. What a manifest says must follow from the lines after it, and nothing that it
  * counts may be missing.
  */
-export async function auditPack(pack: WholePack, root?: string): Promise<PackFindings> {
-  const { checks, notes, unproven } = await auditOf(pack.evidence, root);
+export async function auditPack(pack: WholePack, roots?: readonly string[]): Promise<PackFindings> {
+  const { checks, notes, unproven } = await auditOf(pack.evidence, roots);
   return {
     checks: [
       lengthCheck(pack),
