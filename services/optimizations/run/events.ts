@@ -503,6 +503,8 @@ export type OptimizationEvent =
            * runs of v0.1, and when the run's texts were erased before the call.
            */
           promptMac?: string;
+          /** `promptVersion` of the software that wrote the prompt, beside its code; absent: 1. */
+          promptVersion?: number;
         }
     >
   | Event<'CallLost', CallAt & { final: boolean }>

@@ -421,13 +421,57 @@ describe('a refinement and the run that it starts from', () => {
   );
 });
 
-test('prompts of another version keep their codes, and the texts are then not compared', async () => {
-  const later = forged(pack, (all) => void (all[0]!['promptVersion'] = promptVersion + 1));
-  const { verified, said } = await judge(later);
-  expect(verified).toBe(true);
-  expect(said).toMatch(/^ok {3}codes of \d+ prompts$/m);
-  expect(said).toContain('the texts were not compared with the prompts');
+/** As software of another version would have written the run, before any anchor. */
+function ofAnotherVersion(all: PackLine[]): PackLine[] {
+  all[0]!['promptVersion'] = promptVersion + 1;
+  for (const line of all.filter(isEvent))
+    if (line.type === 'CallStarted') line.data['promptVersion'] = promptVersion + 1;
+  all[0]!['anchors'] = [];
+  return all.filter(({ kind }) => kind !== 'anchor');
+}
+
+describe('prompts of another version', () => {
+  test('keep their codes, and are not compared with the texts', async () => {
+    const { verified, said } = await judge(forged(pack, ofAnotherVersion));
+    expect(verified).toBe(true);
+    expect(said).toMatch(/^ok {3}codes of \d+ prompts$/m);
+    expect(said).toMatch(/^\d+ prompts were not compared with the texts: they are of another/m);
+  });
+
+  test('may be left out, and their texts are then unproven', async () => {
+    const { verified, unproven } = await judge(
+      forged(pack, (all) => withoutPrompts(ofAnotherVersion(all))),
+    );
+    expect(verified).toBe(true);
+    expect(unproven.length).toBeGreaterThan(10);
+  });
+
+  test('are not believed of the manifest alone', async () => {
+    const altered = forged(pack, (all) => {
+      all[0]!['promptVersion'] = promptVersion + 1;
+      textOf(all, 'challenge')['text'] = 'Should I lease the ban, or buy it?';
+    });
+    const { faults } = await judge(altered);
+    expect(faults.join('\n')).toContain(
+      `NOT  manifest: version of the prompts: the file was written by another version of this software, with prompts of version ${promptVersion + 1}: `,
+    );
+    expect(faults.join('\n')).toContain('prompt: the texts give another prompt');
+  });
+
+  test('are what a manifest may leave out, and no others', async () => {
+    const { faults } = await judge(forged(pack, withoutPrompts));
+    const starts = lines.filter((text) => parsed(text)['type'] === 'CallStarted');
+    expect(faults.filter((fault) => fault.endsWith('its prompt is missing'))).toHaveLength(
+      starts.length,
+    );
+  });
 });
+
+function withoutPrompts(all: PackLine[]): PackLine[] {
+  const prompts = all.filter(({ kind }) => kind === 'prompt');
+  all[0]!['promptsLeftOut'] = prompts.map(({ run, position }) => ({ run, position }));
+  return all.filter(({ kind }) => kind !== 'prompt');
+}
 
 /** The text line of an event, by where it is called. */
 function lineOfCall(all: readonly PackLine[], slot: string, field: string): PackLine {
@@ -521,7 +565,7 @@ describe('texts whose words nothing in the file proves', () => {
   });
 
   test('a prompt of another version proves no text', async () => {
-    const later = forged(pack, (all) => void (all[0]!['promptVersion'] = promptVersion + 1));
+    const later = forged(pack, ofAnotherVersion);
     const { unproven } = await judge(later);
     const given = lines.map(parsed).filter((line) => line.kind === 'text' && line['text'] !== '');
     expect(unproven).toHaveLength(given.length);
