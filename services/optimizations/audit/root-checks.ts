@@ -1,7 +1,8 @@
 import type { AnchorProof } from '#db/anchor-root.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import { failed } from './check.ts';
+import type { OptimizationEventType } from '#services/optimizations/run/events.ts';
+import { all, failed } from './check.ts';
 import type { Check } from './check.ts';
 import type { AuditedRun } from './evidence.ts';
 
@@ -13,14 +14,29 @@ type Given = { runs: readonly AuditedRun[]; anchors: readonly AnchorProof[] };
  */
 export function rootChecks({ runs, anchors }: Given, roots: readonly string[]): Check[] {
   const proved = provedHeads({ runs, anchors }, roots);
-  return runs.map(({ runId }) => {
+  return runs.flatMap(({ runId, events }) => {
     const name = `a given root proves ${runId}`;
     const version = proved.get(runId);
-    return version === undefined
-      ? failed(name, whyNot(anchorOf(anchors, runId)))
-      : { name, equal: true };
+    if (version === undefined) return [failed(name, whyNot(anchorOf(anchors, runId)))];
+    const others = events.filter(
+      ({ streamPosition, type }) => streamPosition > version && !afterwards.has(type),
+    );
+    return all(
+      name,
+      others.map((event) =>
+        failed(name, `it is newer than event ${version}, the last one that the root proves`, event),
+      ),
+    );
   });
 }
+
+/** What the owner of a run does long after it has ended. It changes no money and no vote. */
+const afterwards: ReadonlySet<string> = new Set<OptimizationEventType>([
+  'OptimizationHidden',
+  'OptimizationRestored',
+  'OptimizationRenamed',
+  'OutcomeRecorded',
+]);
 
 /** How many events of each run a given root proves; of a run that none proves nothing. */
 function provedHeads(

@@ -586,6 +586,33 @@ describe('texts whose words nothing in the file proves', () => {
   });
 });
 
+describe('events after the anchor, with its root', () => {
+  const after = (type: string, data: Data) => async () => {
+    const root = String(parsed(lines.at(-1)!)['root']);
+    const altered = forged(pack, (all) => {
+      const at = all.findLastIndex(isEvent);
+      const { metadata, ...last } = all[at]!;
+      const added = { ...last, messageId: 'm', type, data, metadata: { ...(metadata as Data) } };
+      return all.toSpliced(at + 1, 0, added as unknown as PackLine);
+    });
+    return judge(altered, root);
+  };
+
+  test('are refused when they change the cost or the charge', async () => {
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    const call = { slot: 'opinion.S1', attempt: 1, usage, costMicros: 5, costSource: 'billed' };
+    const { faults } = await after('CallCostRecorded', call)();
+    expect(faults.join('\n')).toMatch(
+      /^NOT {2}event \d+ CallCostRecorded opinion.S1: a given root proves opt_\w+: it is newer than event \d+, the last one that the root proves$/m,
+    );
+  });
+
+  test('are accepted when the owner has hidden the run', async () => {
+    const hidden = after('OptimizationHidden', { at: '2030-01-01T00:00:00.000Z' });
+    expect(await hidden()).toMatchObject({ faults: [], verified: true });
+  });
+});
+
 test('a file that was cut says how many lines are missing, and names fields, not whole values', async () => {
   const at = lines.findIndex((text) => parsed(text)['type'] === 'ScoresComputed');
   const { faults } = await judge(fileOf(lines.slice(0, at)));
