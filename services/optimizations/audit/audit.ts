@@ -59,7 +59,7 @@ function runChecks(run: AuditedRun, { runs, credits }: Evidence): Findings {
     ...attempt('hash chain and order of the stream', () => chainChecks(run)),
     ...attempt('types of the events', () => typeChecks(run)),
     ...attempt('start of the refinement', () => refinementChecks(run, runs)),
-    ...attempt('decisions', () => decisionChecks(events)),
+    ...attempt('decisions', () => decisionChecks(run)),
     ...attempt('costs and charge', money),
   ];
   return { checks, notes };

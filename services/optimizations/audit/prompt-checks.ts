@@ -43,7 +43,7 @@ export async function promptChecks(evidence: Evidence): Promise<PromptFindings> 
     };
   const opened = textsOf(evidence);
   const codes = codeChecks(runs, evidence.prompts, macKey);
-  const known = await knownCalls(evidence, opened);
+  const known = await knownCalls(evidence, opened, macKey);
   return {
     checks: [
       ...codes.checks,
@@ -147,8 +147,12 @@ function wordChecks({ runs }: Evidence, texts: Texts, known: readonly KnownCall[
 }
 
 /** A call of an earlier version had other words, and its reply was read otherwise. */
-async function knownCalls({ runs, prompts }: Evidence, texts: Texts): Promise<KnownCall[]> {
-  const rebuilt = await rebuildCalls({ runs, texts });
+async function knownCalls(
+  { runs, prompts }: Evidence,
+  texts: Texts,
+  macKey: string,
+): Promise<KnownCall[]> {
+  const rebuilt = await rebuildCalls({ runs, texts, macKey });
   return rebuilt.flatMap((call) => {
     const sent = promptAt(prompts, call.runId, call.event);
     return sent === undefined || !isOfThisVersion(call.event) ? [] : [{ ...call, sent }];

@@ -613,6 +613,97 @@ describe('events after the anchor, with its root', () => {
   });
 });
 
+/** Events that were moved have other positions, and so have the lines about them. */
+function renumbered(all: readonly PackLine[]): PackLine[] {
+  const positions = new Map<unknown, number>();
+  let stream = '';
+  return all.map((line) => {
+    if (isEvent(line)) {
+      stream = line.stream;
+      positions.set(stream, (positions.get(stream) ?? 0) + 1);
+    }
+    return line.kind === 'prompt' || line.kind === 'text'
+      ? { ...line, position: positions.get(stream) }
+      : line;
+  });
+}
+
+test('a second vote whose prompt was made before another vote arrived is not accused', async () => {
+  const late = forged(readFileSync(golden, 'utf8'), (all) => {
+    const run = all[0]!['run'];
+    const isVote = (line: PackLine, type: string) =>
+      isEvent(line) &&
+      line.stream === `optimization-${String(run)}` &&
+      line.type === type &&
+      String(line.data['slot']).startsWith('review.');
+    const last = all.findLast((line) => isVote(line, 'CallSucceeded'))!['data'] as Data;
+    const from = all.findIndex(
+      (line) => isVote(line, 'CallStarted') && isOf(line, String(last['slot'])),
+    );
+    const moved = all.slice(from, from + 2);
+    const others = all.toSpliced(from, 2).filter(({ kind }) => kind !== 'anchor');
+    // After the first vote that arrived, with its texts.
+    let to = others.findIndex((line) => isVote(line, 'CallSucceeded')) + 1;
+    while (others[to]!.kind === 'text') to += 1;
+    all[0]!['anchors'] = [];
+    return renumbered(others.toSpliced(to, 0, ...moved));
+  });
+  expect(await judge(late)).toMatchObject({ faults: [], verified: true });
+});
+
+describe('calls that no run made', () => {
+  /** Before the end of the run, so that they are in the history that later calls are made from. */
+  function withCalls(count: number, slotOf: (index: number) => string): Buffer {
+    return forged(pack, (all) => {
+      all[0]!['anchors'] = [];
+      const at = all.findIndex((line) => line['type'] === 'CallStarted');
+      const start = all[at] as PackLine & { data: Data };
+      const sent = all[at + 1]!;
+      const calls = Array.from({ length: count }, (_, index) => {
+        const data = { ...start.data, slot: slotOf(index), attempt: 1 };
+        return {
+          ...start,
+          messageId: `m${index}`,
+          data,
+          metadata: { ...(start['metadata'] as Data) },
+        };
+      });
+      const others = all.filter(({ kind }) => kind !== 'anchor');
+      const added = calls.flatMap((call) => [call, { ...sent }]);
+      return renumbered([...others.slice(0, at), ...added, ...others.slice(at)]);
+    });
+  }
+
+  test.each([
+    ['of slots that are none', (index: number) => `opinion.X${index}`],
+    ['of slots that are read as one', (index: number) => `draft.${'0'.repeat(index + 1)}1`],
+  ])('are found where they are %s', async (_name, slotOf) => {
+    const { faults } = await judge(withCalls(5, slotOf));
+    expect(faults.filter((fault) => fault.includes('the run has no such slot')).length).toBe(10);
+  });
+
+  test.each([
+    ['slots', 100, (index: number) => `opinion.X${index}`],
+    ['calls', 1_001, () => 'opinion.S1'],
+  ])('are refused at once where there are too many %s', async (what, count, slotOf) => {
+    const began = performance.now();
+    const { faults } = await judge(withCalls(count, slotOf));
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(faults[0]).toMatch(
+      new RegExp(
+        String.raw`^NOT {2}size of the run: opt_\w+ has \d+ ${what}, and a file with more`,
+      ),
+    );
+  });
+
+  test('take a bounded time where they are as many as a file may have', async () => {
+    const file = withCalls(900, () => 'opinion.S1');
+    const began = performance.now();
+    expect((await judge(file)).verified).toBe(false);
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+});
+
 test('a file that was cut says how many lines are missing, and names fields, not whole values', async () => {
   const at = lines.findIndex((text) => parsed(text)['type'] === 'ScoresComputed');
   const { faults } = await judge(fileOf(lines.slice(0, at)));

@@ -6,6 +6,7 @@ import type { Evidence } from '#services/optimizations/audit/evidence.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
 import type { UnprovenText } from '#services/optimizations/audit/text-proofs.ts';
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
+import { sizeChecks } from './size-checks.ts';
 import { textPlace } from './read.ts';
 import type { ReadPack } from './read.ts';
 import { manifestOf, promptsLeftOut, textsLeftOut } from './write.ts';
@@ -28,6 +29,8 @@ export type PackFindings = Findings & { unproven: readonly UnprovenLine[] };
  * counts may be missing.
  */
 export async function auditPack(pack: WholePack, roots?: readonly string[]): Promise<PackFindings> {
+  const oversized = sizeChecks(pack.evidence);
+  if (oversized.length > 0) return { checks: oversized, notes: [], unproven: [] };
   const { checks, notes, unproven } = await auditOf(pack.evidence, roots);
   return {
     checks: [
