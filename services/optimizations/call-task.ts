@@ -14,7 +14,7 @@ import type { Sealer } from '#services/platform/seal.ts';
 import { isoNow, issue } from './commands.ts';
 import type { CommandDependencies } from './commands.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { fieldsOfPrompt, prepareCall, promptText } from './prompts/calls.ts';
+import { fieldsOfPrompt, prepareCall, promptText, promptVersion } from './prompts/calls.ts';
 import { TextErased } from './prompts/prepared-call.ts';
 import type { CheckedCall, PreparedCall } from './prompts/prepared-call.ts';
 import { readReply } from './prompts/read-reply.ts';
@@ -84,7 +84,13 @@ async function callOnce(
   const begun = await issue(
     dependencies,
     runId,
-    { type: 'BeginCall', slot, attempt, now, ...(asked && { promptMac: asked.mac }) },
+    {
+      type: 'BeginCall',
+      slot,
+      attempt,
+      now,
+      ...(asked && { promptMac: asked.mac, promptVersion }),
+    },
     [slot, attempt, 'start'],
   );
   const started = begun.events.find((event) => event.type === 'CallStarted');

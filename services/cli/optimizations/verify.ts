@@ -13,7 +13,7 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { unprovenSentence, verifiedSentence } from './unproven.ts';
 import { rootOf } from '#services/cli/credits/anchors.ts';
-import { printResult, required, say, UsageError } from '#services/cli/command.ts';
+import { printResult, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
 import type { Database } from '#services/cli/database.ts';
 
@@ -24,12 +24,15 @@ export const verify: CliCommand = {
   summary:
     "Recomputes a run's ranking, agreement, cost, charge and prompts. A file needs no database.",
   options: {
-    root: { type: 'string', help: 'The anchor of the file must have this root, kept elsewhere' },
+    root: {
+      type: 'string',
+      help: 'Every run of the file must be proved by this root, kept elsewhere; several: a,b',
+    },
   },
   async runAlone(call) {
     const named = required(call, 0, 'run id or evidence file');
     if (isRunId(named)) return null;
-    const root = rootOf(call);
+    const roots = rootsOf(call);
     const pack = readPack(await readBounded(named));
     if (!pack.ok) {
       printResult(call, { verified: false, problem: pack.problem }, [
@@ -38,7 +41,7 @@ export const verify: CliCommand = {
       ]);
       return 1;
     }
-    const findings = await auditPack(pack, root);
+    const findings = await auditPack(pack, roots);
     const { runId, events } = auditedRun(pack.evidence);
     return report(call, { runId, events: events.length, ...findings });
   },
@@ -68,6 +71,12 @@ export const verify: CliCommand = {
     });
   },
 };
+
+/** One for each day on which a run of the file was anchored. @throws UsageError */
+function rootsOf(call: Pick<CliCall, 'options'>): string[] {
+  const given = text(call, 'root')?.split(',') ?? [];
+  return given.flatMap((root) => rootOf({ options: { root } }) ?? []);
+}
 
 function isRunId(named: string): boolean {
   return idPattern('opt').test(named);

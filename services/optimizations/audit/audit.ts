@@ -9,14 +9,18 @@ import { moneyChecks } from './money-checks.ts';
 import { promptChecks } from './prompt-checks.ts';
 import type { PromptFindings } from './prompt-checks.ts';
 import { refinementChecks } from './refinement-checks.ts';
+import { rootChecks } from './root-checks.ts';
 
 /**
  * Everything about a run that can be computed again, compared with what is recorded. Never throws,
  * whatever the events hold.
  *
- * @param root of an anchor, kept outside the evidence
+ * @param roots of anchors, kept outside the evidence; with any, they must prove every run
  */
-export async function auditOf(evidence: Evidence, root?: string): Promise<PromptFindings> {
+export async function auditOf(
+  evidence: Evidence,
+  roots: readonly string[] = [],
+): Promise<PromptFindings> {
   const { runs, anchors } = evidence;
   const own = auditedRun(evidence);
   const found = runs.map((run) => {
@@ -25,9 +29,16 @@ export async function auditOf(evidence: Evidence, root?: string): Promise<Prompt
     return { checks: checks.map((check) => ({ ...check, name: `${check.name}${suffix}` })), notes };
   });
   const prompts = await promptFindings(evidence);
-  const anchored = anchorChecks(runs, anchors, root);
+  const anchored = anchorChecks(runs, anchors);
+  const rooted =
+    roots.length === 0 ? [] : attempt('given roots', () => rootChecks(evidence, roots));
   return {
-    checks: [...found.flatMap(({ checks }) => checks), ...prompts.checks, ...anchored.checks],
+    checks: [
+      ...found.flatMap(({ checks }) => checks),
+      ...prompts.checks,
+      ...anchored.checks,
+      ...rooted,
+    ],
     notes: [
       ...new Set([...found.flatMap(({ notes }) => notes), ...prompts.notes, ...anchored.notes]),
     ],
@@ -48,7 +59,7 @@ function runChecks(run: AuditedRun, { runs, credits }: Evidence): Findings {
     ...attempt('hash chain and order of the stream', () => chainChecks(run)),
     ...attempt('types of the events', () => typeChecks(run)),
     ...attempt('start of the refinement', () => refinementChecks(run, runs)),
-    ...attempt('decisions', () => decisionChecks(events)),
+    ...attempt('decisions', () => decisionChecks(run)),
     ...attempt('costs and charge', money),
   ];
   return { checks, notes };

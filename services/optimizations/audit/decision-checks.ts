@@ -16,20 +16,22 @@ import type { OpenState, RunState } from '#services/optimizations/run/state.ts';
 import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { all, compare, failed } from './check.ts';
 import type { Check } from './check.ts';
-import type { StoredEvent } from './evidence.ts';
+import type { AuditedRun, StoredEvent } from './evidence.ts';
+import { plannedSlots } from './plan.ts';
 
 /**
  * Everything that code decided in a run, decided again from the events before it: who reads which
  * answer under which label, the claims, the count of the ballots, and what the run ends with.
  */
-export function decisionChecks(events: readonly StoredEvent[]): Check[] {
+export function decisionChecks(run: AuditedRun): Check[] {
+  const planned = plannedSlots(run);
   const checks: Check[] = [];
   const models: Check[] = [];
   let state = initialState();
   let previous: OptimizationEvent | null = null;
-  for (const stored of events) {
+  for (const stored of run.events) {
     const event = runEventOf(stored);
-    if (event.type === 'CallStarted') models.push(modelCheck(state, event, stored));
+    if (event.type === 'CallStarted') models.push(modelCheck(state, event, stored, planned));
     checks.push(...checksOf({ state, previous }, event, stored));
     state = evolve(state, event);
     previous = event;
@@ -40,11 +42,16 @@ export function decisionChecks(events: readonly StoredEvent[]): Check[] {
 type Before = { state: RunState; previous: OptimizationEvent | null };
 type EventOf<Type extends OptimizationEvent['type']> = Extract<OptimizationEvent, { type: Type }>;
 
-function modelCheck(state: RunState, { data }: EventOf<'CallStarted'>, at: StoredEvent): Check {
+function modelCheck(
+  state: RunState,
+  { data }: EventOf<'CallStarted'>,
+  at: StoredEvent,
+  planned: ReadonlySet<string>,
+): Check {
   const name = 'model that was called';
   if (!isOpen(state)) return failed(name, 'the run was not in progress', at);
-  const planned = modelOf(data.slot, state);
-  return compare(name, identity(data), identity(planned), at);
+  if (!planned.has(data.slot)) return failed(name, 'the run has no such slot', at);
+  return compare(name, identity(data), identity(modelOf(data.slot, state)), at);
 }
 
 function identity(of: { model: string; provider: string; simulated: boolean; remoteId?: string }) {

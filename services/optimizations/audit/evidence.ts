@@ -16,7 +16,7 @@ export type Evidence = {
   prompts: readonly SentPrompt[];
   /** Checks `CallStarted.promptMac`, 64 hex digits; null without texts. */
   macKey: string | null;
-  /** Of the software that wrote these prompts (`prompts/calls.ts`). */
+  /** Of the software that gathered this (`prompts/calls.ts`); each call names its own. */
   promptVersion: number;
 };
 
@@ -50,6 +50,18 @@ export type CreditEntry = {
 /** The text that the code of a prompt is computed of. */
 export function sentText({ system, prompt, schema }: SentPrompt): string {
   return `[${JSON.stringify(system)},${JSON.stringify(prompt)},${schema}]`;
+}
+
+/** What was asked in these words can be made again; only the chain says it, because a manifest is not proved. */
+export function promptVersionOf({ data }: Pick<StoredEvent, 'data'>): unknown {
+  return data['promptVersion'] ?? 1;
+}
+
+/** The starts of calls whose prompt has a code. */
+export function codedCalls({ events }: AuditedRun): StoredEvent[] {
+  return events.filter(
+    ({ type, data }) => type === 'CallStarted' && data['promptMac'] !== undefined,
+  );
 }
 
 /** The run that everything else is evidence for. */

@@ -131,7 +131,7 @@ async function readPrompts(
   macKey: string,
 ): Promise<SentPrompt[]> {
   const subkey = Buffer.from(macKey, 'hex');
-  const calls = await rebuildCalls({ runs, texts: textsOf({ runs, opened }) });
+  const calls = await rebuildCalls({ runs, texts: textsOf({ runs, opened }), macKey });
   return calls.flatMap(({ runId, event, made }) => {
     if ('problem' in made || macUnder(subkey, made.text) !== event.data['promptMac']) return [];
     const { system, prompt, schema } = made.prepared.request;

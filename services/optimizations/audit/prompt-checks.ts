@@ -3,7 +3,14 @@ import { replyChecks } from './reply-checks.ts';
 import { macUnder, sealedLength } from '#services/platform/seal.ts';
 import { all, failed } from './check.ts';
 import type { Check } from './check.ts';
-import { eventAt, sealedFields, sentText, textsOf } from './evidence.ts';
+import {
+  codedCalls,
+  eventAt,
+  promptVersionOf,
+  sealedFields,
+  sentText,
+  textsOf,
+} from './evidence.ts';
 import type { AuditedRun, Evidence, OpenedText, SentPrompt, StoredEvent } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
 import type { Texts } from './rebuild.ts';
@@ -36,8 +43,7 @@ export async function promptChecks(evidence: Evidence): Promise<PromptFindings> 
     };
   const opened = textsOf(evidence);
   const codes = codeChecks(runs, evidence.prompts, macKey);
-  const isSameVersion = evidence.promptVersion === promptVersion;
-  const known = isSameVersion ? await knownCalls(evidence, opened) : null;
+  const known = await knownCalls(evidence, opened, macKey);
   return {
     checks: [
       ...codes.checks,
@@ -45,17 +51,16 @@ export async function promptChecks(evidence: Evidence): Promise<PromptFindings> 
         'length of each text',
         evidence.opened.flatMap((text) => lengthCheck(runs, text)),
       ),
-      ...(known === null ? [] : wordChecks(evidence, opened, known)),
+      ...wordChecks(evidence, opened, known),
     ],
     notes: [
       ...codes.notes,
-      ...(known === null
-        ? [
-            `the texts were not compared with the prompts: these are prompts of version ${evidence.promptVersion}, and this software writes version ${promptVersion}`,
-          ]
-        : []),
+      ...countNote(
+        runs.flatMap(codedCalls).filter((event) => !isOfThisVersion(event)).length,
+        `prompts were not compared with the texts: they are of another version, and this software writes version ${promptVersion}`,
+      ),
     ],
-    unproven: unprovenTexts(runs, evidence.opened, known ?? []),
+    unproven: unprovenTexts(runs, evidence.opened, known),
   };
 }
 
@@ -68,7 +73,9 @@ function codeChecks(
   const starts = runs.flatMap(({ runId, events }) =>
     events.filter(({ type }) => type === 'CallStarted').map((event) => ({ runId, event })),
   );
-  const coded = starts.filter(({ event }) => event.data['promptMac'] !== undefined);
+  const coded = runs.flatMap((run) =>
+    codedCalls(run).map((event) => ({ runId: run.runId, event })),
+  );
   const given = coded.flatMap(({ runId, event }) => {
     const sent = promptAt(prompts, runId, event);
     return sent === undefined ? [] : [{ event, sent }];
@@ -140,10 +147,18 @@ function wordChecks({ runs }: Evidence, texts: Texts, known: readonly KnownCall[
 }
 
 /** A call of an earlier version had other words, and its reply was read otherwise. */
-async function knownCalls({ runs, prompts }: Evidence, texts: Texts): Promise<KnownCall[]> {
-  const rebuilt = await rebuildCalls({ runs, texts });
+async function knownCalls(
+  { runs, prompts }: Evidence,
+  texts: Texts,
+  macKey: string,
+): Promise<KnownCall[]> {
+  const rebuilt = await rebuildCalls({ runs, texts, macKey });
   return rebuilt.flatMap((call) => {
     const sent = promptAt(prompts, call.runId, call.event);
-    return sent === undefined ? [] : [{ ...call, sent }];
+    return sent === undefined || !isOfThisVersion(call.event) ? [] : [{ ...call, sent }];
   });
+}
+
+function isOfThisVersion(event: StoredEvent): boolean {
+  return promptVersionOf(event) === promptVersion;
 }

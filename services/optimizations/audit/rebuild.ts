@@ -11,7 +11,9 @@ import {
 import type { OpenRun } from '#services/optimizations/reading/read-run.ts';
 import { parseSlot } from '#services/optimizations/run/slots.ts';
 import { evolve, initialState } from '#services/optimizations/run/state.ts';
+import { macUnder } from '#services/platform/seal.ts';
 import { reasonOf } from './check.ts';
+import { plannedSlots } from './plan.ts';
 import { sealedFields } from './evidence.ts';
 import type { AuditedRun, Evidence, StoredEvent } from './evidence.ts';
 
@@ -32,7 +34,8 @@ export type RebuiltCall = {
 /** The opened texts, by sealed text: each has a nonce of its own. */
 export type Texts = ReadonlyMap<string, string>;
 
-type Given = Pick<Evidence, 'runs'> & { texts: Texts };
+/** With the key of the codes, because a code says which of two prompts was sent. */
+type Given = Pick<Evidence, 'runs'> & { texts: Texts; macKey: string };
 
 /** Those that have a code. */
 export async function rebuildCalls(given: Given): Promise<RebuiltCall[]> {
@@ -61,13 +64,46 @@ function rebuildCall(given: Given, run: AuditedRun, index: number, seen: Seen): 
     const started = runEventOf(event);
     if (started.type !== 'CallStarted') throw new RangeError('not the start of a call');
     const { slot, attempt } = started.data;
-    const before = { ...run, events: run.events.slice(0, index) };
-    const { open, read } = remembered(seen, slot, () => sightOf(given, before, slot, seen));
-    const prepared = prepareCall(open, slot, attempt);
-    return { ...call, made: { text: promptText(prepared.request), prepared }, read };
+    if (!plannedSlots(run).has(slot)) throw new RangeError('the run has no such slot');
+    const before = (cut: number) => ({ ...run, events: run.events.slice(0, cut) });
+    const askedAfter = (cut: number, key: string): RebuiltCall => {
+      const { open, read } = remembered(seen, key, () => sightOf(given, before(cut), slot, seen));
+      const prepared = prepareCall(open, slot, attempt);
+      return { ...call, made: { text: promptText(prepared.request), prepared }, read };
+    };
+    const first = askedAfter(index, slot);
+    if (hasCode(given, first)) return first;
+    for (const cut of earlierCuts(run, index, slot)) {
+      if (seen.size >= mostSights) break;
+      const other = askedAfter(cut, `${slot} after ${cut}`);
+      if (hasCode(given, other)) return other;
+    }
+    return first;
   } catch (error) {
     return { ...call, made: { problem: reasonOf(error) }, read: new Set() };
   }
+}
+
+function hasCode({ macKey }: Given, { event, made }: RebuiltCall): boolean {
+  if ('problem' in made) return false;
+  return macUnder(Buffer.from(macKey, 'hex'), made.text) === event.data['promptMac'];
+}
+
+/** Of one run; an honest one needs a few more than it has slots. */
+const mostSights = 150;
+/** As many votes as may arrive while a call is prepared. */
+const mostCuts = 12;
+
+/**
+ * A second vote is asked with the votes that had arrived when its prompt was made, and others may have
+ * arrived before its start was recorded. So its prompt may be one of an earlier moment.
+ */
+function earlierCuts({ events }: AuditedRun, index: number, slot: string): number[] {
+  if (events[0]?.data['refines'] === undefined || parseSlot(slot).kind !== 'review') return [];
+  const votes = events
+    .slice(0, index)
+    .flatMap(({ type }, at) => (type === 'CallSucceeded' ? [at] : []));
+  return [index, ...votes.toReversed().slice(0, mostCuts)];
 }
 
 function remembered(seen: Seen, key: string, look: () => Sight): Sight {

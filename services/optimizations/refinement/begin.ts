@@ -162,10 +162,8 @@ async function createRefinement(
       `This refinement costs ${creditsInWords(price, 'en-US')} now.`,
       { members: { price } },
     );
-  const { before, seats, contested } = councilBefore(
-    runId,
-    (await readStream(streamOf(runId))).events.map(runEventOf),
-  );
+  const { events } = await readStream(streamOf(runId));
+  const { before, seats, contested } = councilBefore(runId, events.map(runEventOf));
   const { claim_id: claimId } = request;
   if (claimId !== undefined && !before.ledger.claims.some((claim) => claim.id === claimId))
     throw fault('claim_id', 'This run has no claim of this id');
@@ -180,6 +178,7 @@ async function createRefinement(
   const refines: Refines = {
     root,
     previous: runId,
+    ...headOf(events),
     number,
     about: aboutOf(request),
     ...(claimId === undefined ? {} : { claimId }),
@@ -216,6 +215,13 @@ async function refuseDeleted(
   const state = await readState(root);
   if (!('hiddenAt' in state) || state.hiddenAt !== null)
     throw new Problem('not-refinable', 'This run has been deleted. Restore it first.');
+}
+
+function headOf(events: StreamEvents['events']): Pick<Refines, 'previousHead'> {
+  const last = events.at(-1);
+  const hash = last?.metadata['hash'];
+  if (last === undefined || typeof hash !== 'string') return {};
+  return { previousHead: { version: last.streamPosition, hash } };
 }
 
 function aboutOf({ instruction, changed_fact: fact }: RefineRequest): Refines['about'] {

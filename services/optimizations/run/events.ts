@@ -249,6 +249,8 @@ export type Refines = {
   root: string;
   /** The root, or the completed refinement of it that this one starts from. */
   previous: string;
+  /** Its last event when the refinement was created, so that its own hash covers the run before. Absent in v0.1. */
+  previousHead?: { version: number; hash: string };
   /** 1 for the first refinement of its root. */
   number: number;
   /** What is new: `contested` is nothing but a second vote. */
@@ -501,6 +503,8 @@ export type OptimizationEvent =
            * runs of v0.1, and when the run's texts were erased before the call.
            */
           promptMac?: string;
+          /** `promptVersion` of the software that wrote the prompt, beside its code; absent: 1. */
+          promptVersion?: number;
         }
     >
   | Event<'CallLost', CallAt & { final: boolean }>

@@ -66,7 +66,14 @@ export type OptimizationCommand =
   | { type: 'Cancel'; now: string }
   /** Cancels a draft that was not started after all; any other run stays as it is. */
   | { type: 'Discard'; now: string }
-  | { type: 'BeginCall'; slot: Slot; attempt: number; now: string; promptMac?: string }
+  | {
+      type: 'BeginCall';
+      slot: Slot;
+      attempt: number;
+      now: string;
+      promptMac?: string;
+      promptVersion?: number;
+    }
   | {
       type: 'EndCall';
       slot: Slot;
@@ -221,6 +228,7 @@ function beginCall(command: CommandOf<'BeginCall'>, state: Known): OptimizationE
       ...calledModel(command.slot, state),
       startedAt: command.now,
       ...(command.promptMac === undefined ? {} : { promptMac: command.promptMac }),
+      ...(command.promptVersion === undefined ? {} : { promptVersion: command.promptVersion }),
     },
   };
   return call.open ? [{ type: 'CallLost', data: { ...lost, final: false } }, begun] : [begun];

@@ -35,7 +35,7 @@ export function isEvent(line: PackLine): line is EventLine {
 /** Everything that the command line would say about these bytes, as one text; and whether it accepts them. */
 export async function judge(
   bytes: Uint8Array,
-  root?: string,
+  ...roots: string[]
 ): Promise<{
   verified: boolean;
   said: string;
@@ -45,7 +45,7 @@ export async function judge(
   const pack = readPack(bytes);
   if (!pack.ok)
     return { verified: false, said: pack.problem, faults: [pack.problem], unproven: [] };
-  const { checks, notes, unproven } = await auditPack(pack, root);
+  const { checks, notes, unproven } = await auditPack(pack, roots);
   const faults = checks.filter(({ equal }) => !equal).map(lineOf);
   return {
     verified: faults.length === 0,

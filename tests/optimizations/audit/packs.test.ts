@@ -295,14 +295,29 @@ test('an anchor in the file leads to the root that was logged, and shows no othe
   expect(rows).toHaveLength(1);
   expect(pack).not.toContain(stranger.userId);
   const alone = await verifyAlone(pack, '--root', root);
-  expect(alone.out).toContain(`ok   the given root ${root}`);
+  expect(alone.out).toContain(`ok   a given root proves ${id}`);
   expect(alone.code).toBe(0);
   const other = await verifyAlone(pack, '--root', 'ab'.repeat(32));
-  expect(other.out).toContain(`NOT  the given root ${'ab'.repeat(32)}`);
+  expect(other.out).toContain(`NOT  a given root proves ${id}: the anchor of this run has ${root}`);
   expect(other.code).toBe(1);
   const later = await endings['a draft that was canceled']!.make();
   const none = await verifyAlone(await packOf(later.id), '--root', root);
   expect([none.code, none.out]).toEqual([1, expect.stringContaining('this run has no anchor')]);
+});
+
+test('a refinement names the last event of the run that it starts from', async () => {
+  const { id } = await refined(run.id, { instruction: 'Think of the summer.' });
+  const written = forged(await packOf(id), (lines) => {
+    // Nothing but the chain holds the time of an event.
+    const event = lines.filter(isEvent).find(({ type }) => type === 'OptimizationCompleted');
+    event!.metadata['occurredAt'] = '2030-01-01T00:00:00.000Z';
+  });
+  const { faults } = await judge(written);
+  expect(faults.filter((fault) => !fault.includes('anchor'))).toEqual([
+    expect.stringMatching(
+      /^NOT {2}event 1 OptimizationCreated: hash of the run that it starts from: /,
+    ),
+  ]);
 });
 
 test('a file with texts that nothing proves is never just verified, and each of them is listed', async () => {

@@ -374,7 +374,7 @@ describe('who computes every hash and digest again is still found out', () => {
     // Nothing in the file can show this, so the method says to ask for a root.
     expect(await judge(withoutAnchor)).toMatchObject({ verified: true });
     expect((await judge(withoutAnchor, root)).faults).toEqual([
-      `NOT  the given root ${root}: this run has no anchor`,
+      `NOT  a given root proves ${String(parsed(lines[0]!)['run'])}: this run has no anchor here`,
     ]);
     const anchored = forged(pack, (all) => {
       history(all);
@@ -385,13 +385,93 @@ describe('who computes every hash and digest again is still found out', () => {
   });
 });
 
-test('prompts of another version keep their codes, and the texts are then not compared', async () => {
-  const later = forged(pack, (all) => void (all[0]!['promptVersion'] = promptVersion + 1));
-  const { verified, said } = await judge(later);
-  expect(verified).toBe(true);
-  expect(said).toMatch(/^ok {3}codes of \d+ prompts$/m);
-  expect(said).toContain('the texts were not compared with the prompts');
+describe('a refinement and the run that it starts from', () => {
+  const refinement = readFileSync(golden, 'utf8');
+  const [base, own] = linesOf(refinement)
+    .map(parsed)
+    .filter(({ kind }) => kind === 'anchor');
+  const roots = [base, own].map((anchor) => String(anchor!['root']));
+
+  test('are both proved by their roots, and not by the root of one of them', async () => {
+    const file = Buffer.from(refinement);
+    expect(await judge(file, ...roots)).toMatchObject({ verified: true });
+    const single = new Set(roots).size === 1;
+    for (const root of roots) expect((await judge(file, root)).verified).toBe(single);
+  });
+
+  test.each(['without an anchor', 'with an anchor that fits'])(
+    'are not proved when the base was written again %s',
+    async (kind) => {
+      const file = forged(refinement, (all) => {
+        // Nothing but the chain holds the time of an event.
+        const event = all.find((line) => line['type'] === 'OptimizationCompleted');
+        (event!['metadata'] as Data)['occurredAt'] = '2030-01-01T00:00:00.000Z';
+        if (kind === 'without an anchor') {
+          all[0]!['anchors'] = [own!['run']];
+          return all.filter((line) => line.kind !== 'anchor' || line['run'] !== base!['run']);
+        }
+        const anchor = all.find(({ kind: one }) => one === 'anchor')!;
+        anchor['path'] = [];
+        anchor['root'] = 'ab'.repeat(32);
+        return all;
+      });
+      const { faults } = await judge(file, ...roots);
+      expect(faults.join('\n')).toContain(`NOT  a given root proves ${String(base!['run'])}: `);
+    },
+  );
 });
+
+/** As software of another version would have written the run, before any anchor. */
+function ofAnotherVersion(all: PackLine[]): PackLine[] {
+  all[0]!['promptVersion'] = promptVersion + 1;
+  for (const line of all.filter(isEvent))
+    if (line.type === 'CallStarted') line.data['promptVersion'] = promptVersion + 1;
+  all[0]!['anchors'] = [];
+  return all.filter(({ kind }) => kind !== 'anchor');
+}
+
+describe('prompts of another version', () => {
+  test('keep their codes, and are not compared with the texts', async () => {
+    const { verified, said } = await judge(forged(pack, ofAnotherVersion));
+    expect(verified).toBe(true);
+    expect(said).toMatch(/^ok {3}codes of \d+ prompts$/m);
+    expect(said).toMatch(/^\d+ prompts were not compared with the texts: they are of another/m);
+  });
+
+  test('may be left out, and their texts are then unproven', async () => {
+    const { verified, unproven } = await judge(
+      forged(pack, (all) => withoutPrompts(ofAnotherVersion(all))),
+    );
+    expect(verified).toBe(true);
+    expect(unproven.length).toBeGreaterThan(10);
+  });
+
+  test('are not believed of the manifest alone', async () => {
+    const altered = forged(pack, (all) => {
+      all[0]!['promptVersion'] = promptVersion + 1;
+      textOf(all, 'challenge')['text'] = 'Should I lease the ban, or buy it?';
+    });
+    const { faults } = await judge(altered);
+    expect(faults.join('\n')).toContain(
+      `NOT  manifest: version of the prompts: the file was written by another version of this software, with prompts of version ${promptVersion + 1}: `,
+    );
+    expect(faults.join('\n')).toContain('prompt: the texts give another prompt');
+  });
+
+  test('are what a manifest may leave out, and no others', async () => {
+    const { faults } = await judge(forged(pack, withoutPrompts));
+    const starts = lines.filter((text) => parsed(text)['type'] === 'CallStarted');
+    expect(faults.filter((fault) => fault.endsWith('its prompt is missing'))).toHaveLength(
+      starts.length,
+    );
+  });
+});
+
+function withoutPrompts(all: PackLine[]): PackLine[] {
+  const prompts = all.filter(({ kind }) => kind === 'prompt');
+  all[0]!['promptsLeftOut'] = prompts.map(({ run, position }) => ({ run, position }));
+  return all.filter(({ kind }) => kind !== 'prompt');
+}
 
 /** The text line of an event, by where it is called. */
 function lineOfCall(all: readonly PackLine[], slot: string, field: string): PackLine {
@@ -485,7 +565,7 @@ describe('texts whose words nothing in the file proves', () => {
   });
 
   test('a prompt of another version proves no text', async () => {
-    const later = forged(pack, (all) => void (all[0]!['promptVersion'] = promptVersion + 1));
+    const later = forged(pack, ofAnotherVersion);
     const { unproven } = await judge(later);
     const given = lines.map(parsed).filter((line) => line.kind === 'text' && line['text'] !== '');
     expect(unproven).toHaveLength(given.length);
@@ -503,6 +583,124 @@ describe('texts whose words nothing in the file proves', () => {
         /^NOT {2}event \d+ ProcessingStarted: code of the prompt: its event has none$/,
       ),
     ]);
+  });
+});
+
+describe('events after the anchor, with its root', () => {
+  const after = (type: string, data: Data) => async () => {
+    const root = String(parsed(lines.at(-1)!)['root']);
+    const altered = forged(pack, (all) => {
+      const at = all.findLastIndex(isEvent);
+      const { metadata, ...last } = all[at]!;
+      const added = { ...last, messageId: 'm', type, data, metadata: { ...(metadata as Data) } };
+      return all.toSpliced(at + 1, 0, added as unknown as PackLine);
+    });
+    return judge(altered, root);
+  };
+
+  test('are refused when they change the cost or the charge', async () => {
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    const call = { slot: 'opinion.S1', attempt: 1, usage, costMicros: 5, costSource: 'billed' };
+    const { faults } = await after('CallCostRecorded', call)();
+    expect(faults.join('\n')).toMatch(
+      /^NOT {2}event \d+ CallCostRecorded opinion.S1: a given root proves opt_\w+: it is newer than event \d+, the last one that the root proves$/m,
+    );
+  });
+
+  test('are accepted when the owner has hidden the run', async () => {
+    const hidden = after('OptimizationHidden', { at: '2030-01-01T00:00:00.000Z' });
+    expect(await hidden()).toMatchObject({ faults: [], verified: true });
+  });
+});
+
+/** Events that were moved have other positions, and so have the lines about them. */
+function renumbered(all: readonly PackLine[]): PackLine[] {
+  const positions = new Map<unknown, number>();
+  let stream = '';
+  return all.map((line) => {
+    if (isEvent(line)) {
+      stream = line.stream;
+      positions.set(stream, (positions.get(stream) ?? 0) + 1);
+    }
+    return line.kind === 'prompt' || line.kind === 'text'
+      ? { ...line, position: positions.get(stream) }
+      : line;
+  });
+}
+
+test('a second vote whose prompt was made before another vote arrived is not accused', async () => {
+  const late = forged(readFileSync(golden, 'utf8'), (all) => {
+    const run = all[0]!['run'];
+    const isVote = (line: PackLine, type: string) =>
+      isEvent(line) &&
+      line.stream === `optimization-${String(run)}` &&
+      line.type === type &&
+      String(line.data['slot']).startsWith('review.');
+    const last = all.findLast((line) => isVote(line, 'CallSucceeded'))!['data'] as Data;
+    const from = all.findIndex(
+      (line) => isVote(line, 'CallStarted') && isOf(line, String(last['slot'])),
+    );
+    const moved = all.slice(from, from + 2);
+    const others = all.toSpliced(from, 2).filter(({ kind }) => kind !== 'anchor');
+    // After the first vote that arrived, with its texts.
+    let to = others.findIndex((line) => isVote(line, 'CallSucceeded')) + 1;
+    while (others[to]!.kind === 'text') to += 1;
+    all[0]!['anchors'] = [];
+    return renumbered(others.toSpliced(to, 0, ...moved));
+  });
+  expect(await judge(late)).toMatchObject({ faults: [], verified: true });
+});
+
+describe('calls that no run made', () => {
+  /** Before the end of the run, so that they are in the history that later calls are made from. */
+  function withCalls(count: number, slotOf: (index: number) => string): Buffer {
+    return forged(pack, (all) => {
+      all[0]!['anchors'] = [];
+      const at = all.findIndex((line) => line['type'] === 'CallStarted');
+      const start = all[at] as PackLine & { data: Data };
+      const sent = all[at + 1]!;
+      const calls = Array.from({ length: count }, (_, index) => {
+        const data = { ...start.data, slot: slotOf(index), attempt: 1 };
+        return {
+          ...start,
+          messageId: `m${index}`,
+          data,
+          metadata: { ...(start['metadata'] as Data) },
+        };
+      });
+      const others = all.filter(({ kind }) => kind !== 'anchor');
+      const added = calls.flatMap((call) => [call, { ...sent }]);
+      return renumbered([...others.slice(0, at), ...added, ...others.slice(at)]);
+    });
+  }
+
+  test.each([
+    ['of slots that are none', (index: number) => `opinion.X${index}`],
+    ['of slots that are read as one', (index: number) => `draft.${'0'.repeat(index + 1)}1`],
+  ])('are found where they are %s', async (_name, slotOf) => {
+    const { faults } = await judge(withCalls(5, slotOf));
+    expect(faults.filter((fault) => fault.includes('the run has no such slot')).length).toBe(10);
+  });
+
+  test.each([
+    ['slots', 100, (index: number) => `opinion.X${index}`],
+    ['calls', 1_001, () => 'opinion.S1'],
+  ])('are refused at once where there are too many %s', async (what, count, slotOf) => {
+    const began = performance.now();
+    const { faults } = await judge(withCalls(count, slotOf));
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(faults[0]).toMatch(
+      new RegExp(
+        String.raw`^NOT {2}size of the run: opt_\w+ has \d+ ${what}, and a file with more`,
+      ),
+    );
+  });
+
+  test('take a bounded time where they are as many as a file may have', async () => {
+    const file = withCalls(900, () => 'opinion.S1');
+    const began = performance.now();
+    expect((await judge(file)).verified).toBe(false);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 });
 

@@ -1,10 +1,12 @@
 import { auditOf } from '#services/optimizations/audit/audit.ts';
 import { all, attempt, compare, failed, nameOf } from '#services/optimizations/audit/check.ts';
 import type { Check, Findings } from '#services/optimizations/audit/check.ts';
-import { eventAt } from '#services/optimizations/audit/evidence.ts';
+import { codedCalls, eventAt, promptVersionOf } from '#services/optimizations/audit/evidence.ts';
 import type { Evidence } from '#services/optimizations/audit/evidence.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
 import type { UnprovenText } from '#services/optimizations/audit/text-proofs.ts';
+import { promptVersion } from '#services/optimizations/prompts/calls.ts';
+import { sizeChecks } from './size-checks.ts';
 import { textPlace } from './read.ts';
 import type { ReadPack } from './read.ts';
 import { manifestOf, promptsLeftOut, textsLeftOut } from './write.ts';
@@ -26,8 +28,10 @@ export type PackFindings = Findings & { unproven: readonly UnprovenLine[] };
  * All checks of a pack. What a manifest says must follow from the lines after it, and nothing that it
  * counts may be missing.
  */
-export async function auditPack(pack: WholePack, root?: string): Promise<PackFindings> {
-  const { checks, notes, unproven } = await auditOf(pack.evidence, root);
+export async function auditPack(pack: WholePack, roots?: readonly string[]): Promise<PackFindings> {
+  const oversized = sizeChecks(pack.evidence);
+  if (oversized.length > 0) return { checks: oversized, notes: [], unproven: [] };
+  const { checks, notes, unproven } = await auditOf(pack.evidence, roots);
   return {
     checks: [
       lengthCheck(pack),
@@ -68,9 +72,26 @@ function manifestChecks({ evidence, manifest }: WholePack): Check[] {
     compare('manifest: figures', manifest.figures, own.figures),
     compare('manifest: entries of the account', manifest.credits, own.credits),
     compare('manifest: anchors', manifest.anchors, own.anchors),
+    versionCheck(evidence),
     compare('manifest: prompts left out', manifest.promptsLeftOut, own.promptsLeftOut),
     ...keyCheck(evidence),
   ];
+}
+
+/** Nothing protects the manifest, so it alone must not switch checks off: a call must name the version. */
+function versionCheck({ runs, promptVersion: stated }: Evidence): Check {
+  const name = 'manifest: version of the prompts';
+  const calls = runs.flatMap(codedCalls);
+  const isKnown =
+    stated === promptVersion ||
+    calls.length === 0 ||
+    calls.some((event) => promptVersionOf(event) === stated);
+  return isKnown
+    ? { name, equal: true }
+    : failed(
+        name,
+        `the file was written by another version of this software, with prompts of version ${stated}: this one knows version ${promptVersion}, and no event names another`,
+      );
 }
 
 /** A pack is only made of ended runs, so one without its end was cut. */
@@ -92,10 +113,13 @@ function keyCheck({ texts, macKey, opened, prompts }: Evidence): Check[] {
 
 function missingChecks({ evidence, manifest }: WholePack): Check[] {
   const name = 'prompts and texts of every event';
+  // The manifest may not choose what is left out: every prompt of this version can be made again.
   const known = new Set(manifest.promptsLeftOut.map(({ run, position }) => `${run} ${position}`));
-  const prompts = promptsLeftOut(evidence).filter(
-    ({ run, position }) => !known.has(`${run} ${position}`),
-  );
+  const prompts = promptsLeftOut(evidence).filter(({ run, position }) => {
+    const event = eventAt(evidence.runs, run, position);
+    const isOwn = event === undefined || promptVersionOf(event) === promptVersion;
+    return isOwn || !known.has(`${run} ${position}`);
+  });
   const missing = [
     ...prompts.map(({ run, position }) =>
       failed(name, 'its prompt is missing', eventAt(evidence.runs, run, position)),

@@ -1,5 +1,5 @@
 import { runIdOf } from '#services/optimizations/run/events.ts';
-import { auditedRun, sealedFields } from '#services/optimizations/audit/evidence.ts';
+import { auditedRun, codedCalls, sealedFields } from '#services/optimizations/audit/evidence.ts';
 import type { AuditedRun, Evidence, StoredEvent } from '#services/optimizations/audit/evidence.ts';
 import { figuresOf } from './figures.ts';
 import { eventLine, formatVersion, protectedLine } from './lines.ts';
@@ -111,8 +111,7 @@ export function promptsLeftOut({
 }: Evidence): { run: string; position: number }[] {
   if (texts !== 'opened') return [];
   return runs.flatMap(({ runId, events }) =>
-    events
-      .filter(({ type, data }) => type === 'CallStarted' && data['promptMac'] !== undefined)
+    codedCalls({ runId, events })
       .map(({ streamPosition }) => ({ run: runId, position: streamPosition }))
       .filter(
         ({ position }) => !prompts.some((one) => one.runId === runId && one.position === position),
