@@ -627,7 +627,9 @@ describe('a refinement belongs to its root', () => {
     const reply = await council.call(path, { token: person.token });
     expect(reply.headers.get('content-type')).toMatch(/^text\/csv/);
     const [names, ...lines] = (await reply.text()).trimEnd().split(/\r\n(?=c\d)/);
-    expect(names).toContain(run.models.map(({ seat, name }) => `${seat} ${name}`).join(','));
+    expect(names).toContain(
+      run.models.map(({ seat, name }) => `${seat} ${name} (simulated)`).join(','),
+    );
     expect(lines).toHaveLength(Object.keys(run.council.ledger!.claims).length);
   });
 
