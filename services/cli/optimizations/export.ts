@@ -30,14 +30,24 @@ export const exportEvidence: CliCommand = {
       print(pack.file.trimEnd());
       return 0;
     }
-    // It may hold what a person wrote.
-    await writeFile(out, pack.file, { mode: 0o600 });
+    await writeNew(out, pack.file);
     say(`Wrote ${out}. Its texts are ${pack.texts}.`);
     return 0;
   },
 };
 
-async function recordOpening({ pool }: Database, runId: string): Promise<void> {
+/** It may hold what a person wrote, and a file that exists may be open to others. @throws UsageError */
+async function writeNew(path: string, file: string): Promise<void> {
+  try {
+    await writeFile(path, file, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--out must be a new file: ${reason}`);
+  }
+}
+
+/** Before any text is opened. */
+export async function recordOpening({ pool }: Database, runId: string): Promise<void> {
   await pool.query(
     `insert into audit_log (actor, action, subject) values ($1, 'optimizations.open', $2)`,
     [operatorName(), runId],

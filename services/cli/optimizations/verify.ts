@@ -11,6 +11,7 @@ import type { PackFindings } from '#services/optimizations/audit/pack/pack-check
 import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
+import { recordOpening } from './export.ts';
 import { unprovenSentence, verifiedSentence } from './unproven.ts';
 import { rootOf } from '#services/cli/credits/anchors.ts';
 import { printResult, required, say, text, UsageError } from '#services/cli/command.ts';
@@ -50,6 +51,7 @@ export const verify: CliCommand = {
     if (call.options['root'] !== undefined)
       throw new UsageError('--root is for evidence files; for the database use credits verify');
     const { database } = call;
+    await recordOpening(database, runId);
     const evidence = await gatherEvidence(database, runId, { open: true });
     if (evidence === null) {
       say('Run not found');

@@ -150,6 +150,10 @@ export function closingOf(
     : { stored, closed: stored.data as Closed };
 }
 
+function priceOf([created]: readonly StoredEvent[]): unknown {
+  return created?.data['price'];
+}
+
 /** Compares the account's charge for the run with the run's own events. */
 function ledgerChecks(events: readonly StoredEvent[], credits: readonly CreditEntry[]): Check[] {
   const { stored, closed } = closingOf(events);
@@ -158,7 +162,14 @@ function ledgerChecks(events: readonly StoredEvent[], credits: readonly CreditEn
     credits
       .filter((entry) => entry.type === type)
       .reduce((total, entry) => total + entry.credits, 0);
+  const reserved = sum('CreditsReserved');
+  // A draft that was canceled held nothing, or what its start held at the same moment and released.
+  const due = closed.creditsVersion > 0 || reserved > 0 ? priceOf(events) : 0;
   return [
+    compare('credits reserved', due, reserved, stored, {
+      ...inCredits,
+      from: 'from the entries of the account',
+    }),
     compare('credits captured', closed.captured, sum('CreditsCaptured'), stored, {
       ...inCredits,
       from: 'from the entries of the account',

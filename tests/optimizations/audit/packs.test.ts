@@ -12,6 +12,7 @@ import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
+import { newId } from '#services/platform/ids.ts';
 import { softwareVersion } from '#services/platform/software.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { runHere } from '#tests/cli/in-process.ts';
@@ -59,7 +60,7 @@ async function packOf(runId: string): Promise<string> {
 }
 
 async function exported(runId: string, ...options: string[]): Promise<string> {
-  const out = join(folder, `${runId}.ndjson`);
+  const out = join(folder, `${newId('opt')}.ndjson`);
   const words = ['optimizations', 'export', runId, '--evidence', '--out', out, ...options];
   const { code } = await runHere(council, optimizationCommands, words);
   expect([code, statSync(out).mode & 0o777]).toEqual([0, 0o600]);
@@ -241,14 +242,38 @@ test("an operator's export is sealed; with --open it has the texts, and the audi
         [run.id],
       )
     ).rows;
-  expect(await openings()).toEqual([]);
+  // The checks of the stored run above have opened it, too.
+  const before = (await openings()).length;
   expect(linesOf(await exported(run.id, '--open')).slice(1)).toEqual(
     linesOf(await packOf(run.id)).slice(1),
   );
   // Another kind of export may follow, so this one is named.
   const unnamed = runHere(council, optimizationCommands, ['optimizations', 'export', run.id]);
   await expect(unnamed).rejects.toThrow(new UsageError('Missing: --evidence'));
-  expect(await openings()).toMatchObject([{ actor: expect.stringMatching(/^operator:/) }]);
+  expect(await openings()).toHaveLength(before + 1);
+  expect((await openings()).at(-1)).toMatchObject({
+    actor: expect.stringMatching(/^operator:/),
+  });
+});
+
+test('an export never writes over a file, which others may be able to read', async () => {
+  const out = join(folder, 'kept.ndjson');
+  writeFileSync(out, 'kept', { mode: 0o644 });
+  const words = ['optimizations', 'export', run.id, '--evidence', '--out', out];
+  await expect(runHere(council, optimizationCommands, words)).rejects.toThrow(
+    /^--out must be a new file: EEXIST/,
+  );
+  expect(readFileSync(out, 'utf8')).toBe('kept');
+});
+
+test('a check of the stored run opens its texts, and the audit log says so', async () => {
+  const { id } = await council.ask(person, question);
+  await runHere(council, optimizationCommands, ['optimizations', 'verify', id]);
+  const { rows } = await council.core.pool.query(
+    `select actor from audit_log where action = 'optimizations.open' and subject = $1`,
+    [id],
+  );
+  expect(rows).toMatchObject([{ actor: expect.stringMatching(/^operator:/) }]);
 });
 
 test('a run whose texts were erased keeps its figures, and the file says what is gone', async () => {

@@ -313,6 +313,14 @@ const forgeries: Record<
     shown:
       /event \d+ OptimizationCompleted: credits captured: recorded \d+ credits, recomputed 1, from the entries of the account/,
   },
+  'the account held another price': {
+    change: (all) => {
+      const entry = all.find((line) => line['type'] === 'CreditsReserved');
+      entry!['credits'] = 1;
+    },
+    shown:
+      /event \d+ OptimizationCompleted: credits reserved: recorded \d+ credits, recomputed 1, from the entries of the account/,
+  },
   'an event of another kind': {
     change: (all) => {
       const event = all.find((line) => line['type'] === 'ProcessingStarted');

@@ -40,9 +40,16 @@ export async function auditPack(pack: WholePack, roots?: readonly string[]): Pro
       ...attempt('prompts and texts of every event', () => missingChecks(pack)),
       ...checks,
     ],
-    notes,
+    notes: [...notes, ...creditsNote(pack.evidence)],
     unproven: unproven.flatMap((text) => unprovenLine(pack, text)),
   };
+}
+
+/** The file has no whole events of the account, because they hold its balance. */
+function creditsNote({ credits }: Evidence): string[] {
+  return credits.length === 0
+    ? []
+    : ['nothing in the file proves the times and hashes of the entries of the account'];
 }
 
 /** None for a text without an event, which a check has refused. */
