@@ -119,7 +119,7 @@ function report(
     [
       ...checks.map(lineOf),
       ...notes.map((note) => `     ${note}`),
-      ...unproven.map((text) => `     ${unprovenSentence(text)}`),
+      ...unproven.map((one) => `     ${unprovenSentence(one)}`),
       verified ? verifiedSentence(unproven, events, runId) : 'Differences were found.',
     ].map(printable),
   );
