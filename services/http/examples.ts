@@ -109,8 +109,14 @@ export const apiExamples: Readonly<
         agree_percent: 100,
         authors: ['S1'],
         votes: [
-          { seat: 'S1', name: 'GPT-6.1 Terra', stance: 'agree', reason: null },
-          { seat: 'R1', name: 'Mistral Large 4', stance: 'agree', reason: 'The context says so.' },
+          { seat: 'S1', name: 'GPT-6.1 Terra', simulated: false, stance: 'agree', reason: null },
+          {
+            seat: 'R1',
+            name: 'Mistral Large 4',
+            simulated: false,
+            stance: 'agree',
+            reason: 'The context says so.',
+          },
         ],
         quotes: [{ seat: 'S1', text: 'With no bakery nearby, the demand is already there.' }],
         changed_fact: null,
