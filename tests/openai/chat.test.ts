@@ -251,8 +251,10 @@ describe('a refusal reaches the client as the error that OpenAI’s client names
     ['a field that OpenAI does not have', { answers: 1 }, null],
   ])('%s', async (_what, fault, param) => {
     const { client, person } = await program();
-    const body = { ...asked, ...fault } as unknown as typeof asked;
-    const error = await client.chat.completions.create(body).catch((thrown: unknown) => thrown);
+    // The client's types refuse most of these.
+    const error = await client
+      .post('/chat/completions', { body: { ...asked, ...fault } })
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error).toMatchObject({ param, code: 'validation' });
     expect(await runsOf(app, person)).toEqual([]);
