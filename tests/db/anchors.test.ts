@@ -100,7 +100,7 @@ async function tamper(statement: string, values: unknown[] = []): Promise<void> 
   expect(rowCount).toBeGreaterThan(0);
 }
 
-/** Gives a stream another history from this version on, whole in itself, snapshot included. */
+/** Gives a stream another history from this version on, internally consistent, snapshot included. */
 async function rewrite(streamId: string, from: number): Promise<void> {
   const { events } = await readStoredStream(db.pool, streamId);
   let hash = firstHash;

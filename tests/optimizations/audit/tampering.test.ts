@@ -363,7 +363,7 @@ describe('who computes every hash and digest again is still found out', () => {
     expect(await judge(forged(pack, () => undefined))).toMatchObject({ verified: true });
   });
 
-  test('a history that is whole in itself is shown by the anchor alone, and by its root', async () => {
+  test('an internally consistent history is shown by the anchor alone, and by its root', async () => {
     const root = String(parsed(lines.at(-1)!)['root']);
     const history = (all: PackLine[]) => {
       const event = all.find((line) => line['type'] === 'OptimizationCompleted');
