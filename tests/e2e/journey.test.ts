@@ -321,7 +321,7 @@ test('the onboarding leads to a real run and a question of one’s own by keyboa
 
   await tabTo(page, page.getByRole('button', { name: 'Start run · 2 credits' }));
   await page.keyboard.press('Enter');
-  await page.getByRole('progressbar', { name: 'Progress of your run' }).waitFor();
+  await page.getByText('Your run continues if you leave this page.').waitFor();
   await page.reload();
   await page.getByText(/It took [\d.]+ minutes?\./).waitFor(longPoll);
   await tabTo(page, page.getByRole('button', { name: 'Continue' }));

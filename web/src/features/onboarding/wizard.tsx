@@ -43,6 +43,7 @@ export function Wizard(props: WizardProps): ReactNode {
   const [hasMoved, setMoved] = useState(false);
   const [edition, setEdition] = useState(0);
   useSavedOnLeave(saver);
+  const [isStarting, setStarting] = useState(false);
   const notice = useRef<HTMLDivElement>(null);
 
   /** Saves; what cannot be saved is shown, and nothing that costs money is built on it. */
@@ -69,14 +70,19 @@ export function Wizard(props: WizardProps): ReactNode {
     if (credits !== null && credits < run.price && bonus.state === 'available')
       saver.take(await activateBonus());
     if (!(await saved())) return { refusal: null };
-    return startRun({
-      ...run,
-      onCreated: async (runId) => {
-        saver.change({ demonstration: { kind: 'run', run_id: runId } });
-        // Before it starts: a reloaded page finds its run again.
-        if (!(await saved())) throw new Error('The answers do not name the run yet');
-      },
-    });
+    setStarting(true);
+    try {
+      return await startRun({
+        ...run,
+        onCreated: async (runId) => {
+          saver.change({ demonstration: { kind: 'run', run_id: runId } });
+          // Before it starts: a reloaded page finds its run again.
+          if (!(await saved())) throw new Error('The answers do not name the run yet');
+        },
+      });
+    } finally {
+      setStarting(false);
+    }
   };
 
   const resume = async (runId: string): Promise<void> => {
@@ -117,6 +123,7 @@ export function Wizard(props: WizardProps): ReactNode {
           strategy={strategy}
           credits={credits}
           onChange={saver.change}
+          isStarting={isStarting}
           onStart={start}
           onResume={(runId) => void resume(runId)}
           onNext={next}

@@ -20,6 +20,7 @@ export function DemonstrationStage({
   takesFocus,
   moves,
   onChange,
+  isStarting,
   onStart,
   onResume,
   onNext,
@@ -31,6 +32,8 @@ export function DemonstrationStage({
   takesFocus: boolean;
   moves: Moves;
   onChange: (part: Partial<OnboardingAnswers>) => void;
+  /** Whether the run is created and not yet started. */
+  isStarting: boolean;
   onStart: (start: Pick<Parameters<StartRun>[0], 'request' | 'price'>) => ReturnType<StartRun>;
   /** Starts a run that was created and not started. */
   onResume: (runId: string) => void;
@@ -78,6 +81,7 @@ export function DemonstrationStage({
             {demonstration?.kind === 'run' ? (
               <RunProgress
                 runId={demonstration.run_id}
+                isStarting={isStarting}
                 onStart={() => onResume(demonstration.run_id)}
                 onForget={() => onChange({ demonstration: null })}
               />

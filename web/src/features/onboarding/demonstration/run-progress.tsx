@@ -15,10 +15,12 @@ import { demoStepOf, minutesInWords } from '#web/features/onboarding/words.ts';
 /** A real run, as the server reports it. */
 export function RunProgress({
   runId,
+  isStarting,
   onStart,
   onForget,
 }: {
   runId: string;
+  isStarting: boolean;
   /** Starts a run that was created and not started. */
   onStart: () => void;
   /** Leaves this run and shows the question again. */
@@ -47,12 +49,17 @@ export function RunProgress({
       label="Loading the run"
       skeleton={<Skeleton className="h-60" />}
     >
-      {() => <Ready runId={runId} onStart={onStart} onForget={onForget} />}
+      {() => <Ready runId={runId} isStarting={isStarting} onStart={onStart} onForget={onForget} />}
     </Loading>
   );
 }
 
-function Ready({ runId, onStart, onForget }: Parameters<typeof RunProgress>[0]): ReactNode {
+function Ready({
+  runId,
+  isStarting,
+  onStart,
+  onForget,
+}: Parameters<typeof RunProgress>[0]): ReactNode {
   const { status, progress, step, detail, outcome, minutes } = useRunPart(
     runId,
     partsOf,
@@ -69,7 +76,9 @@ function Ready({ runId, onStart, onForget }: Parameters<typeof RunProgress>[0]):
     <div className="space-y-4">
       <SimulatedMark seats={seats} standIn={standIn} />
       <DemoSteps label="Progress of your run" reached={reached} progress={progress} />
-      {status === 'pending' ? (
+      {status === 'pending' && isStarting ? (
+        <p className="text-ink-2">Your run is about to start.</p>
+      ) : status === 'pending' ? (
         <div className="space-y-3">
           <p>This run was not started. Nothing was charged.</p>
           <div className="flex flex-wrap gap-3">
