@@ -8,8 +8,9 @@ import type { Queryable } from '#db/connect.ts';
  * Deleting its row makes all its text unreadable at once, in events, read models and restored backups,
  * while the events keep their order, sums and chain.
  *
- * A sealed text is `v1.<keyId>.<nonce>.<ciphertext and tag>`, AES-256-GCM, base64url. The stream and
- * the field's name are authenticated with it, so that a text cannot be moved to another place.
+ * A sealed text is `v2.<keyId>.<nonce>.<ciphertext and tag>.<code>`, AES-256-GCM, base64url. The stream, the
+ * field's name and the code are authenticated with it, so that a text cannot be moved to another place. The
+ * code proves the words to someone who has the subkey of `Sealer.macKey` and not the data key. `v1` had none.
  */
 export type SealContext = {
   stream: string;
@@ -115,17 +116,18 @@ export function createSealer(options: SealerOptions): Sealer {
     async seal(keyId, context, text) {
       const key = await keys.get(keyId);
       if (key === null) throw new ErasedKeyError(`The key ${keyId} was erased`);
-      const box = encrypt(key, Buffer.from(text, 'utf8'), associatedData(context));
-      const nonce = box.subarray(0, nonceLength).toString('base64url');
+      const nonce = randomBytes(nonceLength);
+      const code = codeOf(subkeyOf(key), nonce, context, text);
+      const box = encrypt(key, Buffer.from(text, 'utf8'), associatedData(context, code), nonce);
       const rest = box.subarray(nonceLength).toString('base64url');
-      return `${version}.${keyId}.${nonce}.${rest}`;
+      return `v2.${keyId}.${nonce.toString('base64url')}.${rest}.${code}`;
     },
 
     async open(sealed, context) {
-      const { keyId, box } = parse(sealed);
+      const { keyId, box, code } = parse(sealed);
       const key = await keys.get(keyId);
       if (key === null) return { erased: true };
-      return { text: decrypt(key, box, associatedData(context)).toString('utf8') };
+      return { text: decrypt(key, box, associatedData(context, code)).toString('utf8') };
     },
 
     async mac(keyId, text) {
@@ -198,15 +200,18 @@ export async function erasePersonKeys(client: Queryable, userId: string): Promis
 
 // --- boxes: nonce, ciphertext, tag ---
 
-const version = 'v1';
 const keyLength = 32;
 const nonceLength = 12;
 const tagLength = 16;
 /** Binds the subkey to its one use. */
 const macInfo = 'sevenfold mac v1';
 
-function encrypt(key: Buffer, plain: Buffer, associated: string): Buffer {
-  const nonce = randomBytes(nonceLength);
+function encrypt(
+  key: Buffer,
+  plain: Buffer,
+  associated: string,
+  nonce = randomBytes(nonceLength),
+): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associated, 'utf8'));
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
@@ -235,23 +240,61 @@ export function macUnder(subkey: Buffer, text: string): string {
   return createHmac('sha256', subkey).update(text, 'utf8').digest('hex');
 }
 
-/** Bytes of the text in a sealed one. @throws IntegrityError for anything else */
-export function sealedLength(sealed: string): number {
-  return parse(sealed).box.length - nonceLength - tagLength;
+/**
+ * What someone who has only the subkey can say of a text: whether it has the code in its sealed form or,
+ * where there is no code (`v1`), whether it has at least the length.
+ *
+ * @throws IntegrityError when `sealed` is no sealed text
+ */
+export function checkText(
+  subkey: Buffer,
+  sealed: string,
+  context: SealContext,
+  text: string,
+): { fits: boolean; by: 'code' | 'length' } {
+  const { box, code } = parse(sealed);
+  if (code === null)
+    return {
+      fits: box.length - nonceLength - tagLength === Buffer.byteLength(text),
+      by: 'length',
+    };
+  const nonce = box.subarray(0, nonceLength);
+  return { fits: codeOf(subkey, nonce, context, text) === code, by: 'code' };
 }
 
-/** Lengths first, so that no other pair of names gives the same bytes. */
-function associatedData({ stream, field }: SealContext): string {
-  return `${stream.length}:${stream}:${field}`;
+/** With the nonce, so that equal texts have different codes. */
+function codeOf(subkey: Buffer, nonce: Buffer, context: SealContext, text: string): string {
+  return createHmac('sha256', subkey)
+    .update('text v1')
+    .update(nonce)
+    .update(`${placeOf(context)}:${text}`, 'utf8')
+    .digest('base64url');
 }
 
-function parse(sealed: string): { keyId: string; box: Buffer } {
-  const match = /^v1\.([\w-]{1,64})\.([\w-]{16})\.([\w-]+)$/.exec(sealed);
-  if (match === null) throw new IntegrityError('This is not a sealed text');
-  const [, keyId = '', nonce = '', rest = ''] = match;
+function associatedData(context: SealContext, code: string | null): string {
+  const { stream, field } = context;
+  return code === null ? `${stream.length}:${stream}:${field}` : `v2:${code}:${placeOf(context)}`;
+}
+
+/** With lengths, so that no other pair of names gives the same bytes. */
+function placeOf({ stream, field }: SealContext): string {
+  return `${stream.length}:${stream}:${field.length}:${field}`;
+}
+
+/** Key id, nonce, ciphertext and tag, code. */
+const forms = [
+  /^v2\.([\w-]{1,64})\.([\w-]{16})\.([\w-]+)\.([\w-]{43})$/,
+  /^v1\.([\w-]{1,64})\.([\w-]{16})\.([\w-]+)$/,
+];
+
+function parse(sealed: string): { keyId: string; box: Buffer; code: string | null } {
+  const match = forms.map((form) => form.exec(sealed)).find((found) => found !== null);
+  if (match === undefined) throw new IntegrityError('This is not a sealed text');
+  const [, keyId = '', nonce = '', rest = '', code = null] = match;
   return {
     keyId,
     box: Buffer.concat([Buffer.from(nonce, 'base64url'), Buffer.from(rest, 'base64url')]),
+    code,
   };
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import {
+  checkText,
   createSealer,
   ErasedKeyError,
   IntegrityError,
@@ -40,18 +41,21 @@ test('the same text is sealed differently each time and cannot be read', async (
     await sealer.seal(keyId, context, text),
   ];
   expect(first).not.toBe(second);
-  expect(first).toMatch(new RegExp(`^v1\\.${keyId}\\.[\\w-]{16}\\.[\\w-]+$`));
+  expect(first).toMatch(new RegExp(`^v2\\.${keyId}\\.[\\w-]{16}\\.[\\w-]+\\.[\\w-]{43}$`));
   expect(Buffer.from(first.split('.')[3]!, 'base64url').includes('shop')).toBe(false);
 });
 
 test('a text that was changed in any byte does not open', async () => {
   const keyId = await newKey();
   const sealed = await sealer.seal(keyId, context, 'one');
-  const [, , nonce = '', box = ''] = sealed.split('.');
+  const [, , nonce = '', box = '', code = ''] = sealed.split('.');
   const changed = [
-    ...changedBytes(nonce).map((other) => `v1.${keyId}.${other}.${box}`),
-    ...changedBytes(box).map((other) => `v1.${keyId}.${nonce}.${other}`),
+    ...changedBytes(nonce).map((other) => `v2.${keyId}.${other}.${box}.${code}`),
+    ...changedBytes(box).map((other) => `v2.${keyId}.${nonce}.${other}.${code}`),
+    ...changedBytes(code).map((other) => `v2.${keyId}.${nonce}.${box}.${other}`),
     `v2.${keyId}.${nonce}.${box}`,
+    `v1.${keyId}.${nonce}.${box}`,
+    `v1.${keyId}.${nonce}.${box}.${code}`,
   ];
   for (const text of changed)
     await expect(sealer.open(text, context)).rejects.toThrow(IntegrityError);
@@ -102,6 +106,41 @@ test('the code of a text changes with each character and with the key, and ends 
   expect(await sealer.mac(other, 'Should we open a second shop?')).not.toBe(code);
   await sealer.eraseKey(keyId);
   await expect(sealer.mac(keyId, 'Should we open a second shop?')).rejects.toThrow(ErasedKeyError);
+});
+
+test('the subkey shows whether a sealed text has these words, at its place', async () => {
+  const keyId = await newKey();
+  const subkey = Buffer.from((await sealer.macKey(keyId))!, 'hex');
+  const sealed = await sealer.seal(keyId, context, 'Grüße');
+  expect(checkText(subkey, sealed, context, 'Grüße')).toEqual({ fits: true, by: 'code' });
+  const others: [Buffer, string, typeof context][] = [
+    [subkey, 'letters', context],
+    [subkey, 'Grüße', { ...context, field: 'context' }],
+    [subkey, 'Grüße', { ...context, stream: 'optimization-opt_2' }],
+    [randomBytes(32), 'Grüße', context],
+  ];
+  for (const [key, text, place] of others)
+    expect(checkText(key, sealed, place, text)).toEqual({ fits: false, by: 'code' });
+  const again = await sealer.seal(keyId, context, 'Grüße');
+  expect(again.split('.')[4]).not.toBe(sealed.split('.')[4]);
+});
+
+test('a text that 0.1 sealed opens, and shows nothing but its length', async () => {
+  // cspell:disable-next-line
+  const sealed = 'v1.opt_early.PTKu5Q2e-H1IJYKF.sa9GVtHdHGLBgtOSu0xTsROSwyZ4o-4';
+  await database.pool.query(
+    `insert into data_key (key_id, kind, user_id, wrapped) values ('opt_early', 'run', 'usr_1', decode($1, 'hex'))`,
+    [
+      '715fc1a15d090540d878a80006e92de9c1d029b9cf3e4fcc00340e4412f1a91a64bef2128e966cce40fb8b0204a4e933868f67fa5b6bad2012740bcf',
+    ],
+  );
+  const early = createSealer({ dataKeys: [Buffer.alloc(32, 7)], pool: database.pool });
+  expect(await early.open(sealed, context)).toEqual({ text: 'Grüße' });
+  await database.pool.query(`delete from data_key where key_id = 'opt_early'`);
+  const subkey = randomBytes(32);
+  expect(checkText(subkey, sealed, context, 'GRüße')).toEqual({ fits: true, by: 'length' });
+  expect(checkText(subkey, sealed, context, 'letters')).toEqual({ fits: true, by: 'length' });
+  expect(checkText(subkey, sealed, context, 'short')).toEqual({ fits: false, by: 'length' });
 });
 
 test('another process drops an erased key when its copy has aged', async () => {

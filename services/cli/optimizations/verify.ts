@@ -12,7 +12,6 @@ import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { recordOpening } from './export.ts';
-import { unprovenSentence, verifiedSentence } from './unproven.ts';
 import { rootOf } from '#services/cli/credits/anchors.ts';
 import { printResult, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
@@ -119,11 +118,23 @@ function report(
     [
       ...checks.map(lineOf),
       ...notes.map((note) => `     ${note}`),
-      ...unproven.map((one) => `     ${unprovenSentence(one)}`),
-      verified ? verifiedSentence(unproven, events, runId) : 'Differences were found.',
+      ...unproven.map(
+        ({ line, run, event, field }) =>
+          `     line ${line}, ${event} of ${run}, text "${field}": nothing in the file proves its words`,
+      ),
+      verified
+        ? verifiedSentence(unproven.length, `${events} events of ${runId}`)
+        : 'Differences were found.',
     ].map(printable),
   );
   return verified ? 0 : 1;
+}
+
+/** Never a bare "Verified" where a text could have other words. */
+function verifiedSentence(unproven: number, subject: string): string {
+  if (unproven === 0) return `Verified: ${subject}.`;
+  const texts = unproven === 1 ? '1 text' : `${unproven} texts`;
+  return `Verified, except the words of ${texts}, which nothing in the file proves: ${subject}.`;
 }
 
 /** A file of a stranger must not write lines of its own, or give the terminal commands. */

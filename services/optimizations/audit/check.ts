@@ -39,11 +39,15 @@ export function all(name: string, checks: readonly Check[]): Check[] {
 }
 
 /** A check of events that nothing of ours wrote may meet any value; then the check fails. */
-export function attempt(name: string, checks: () => readonly Check[]): readonly Check[] {
+export function attempt(
+  name: string,
+  checks: () => readonly Check[],
+  at?: StoredEvent,
+): readonly Check[] {
   try {
     return checks();
   } catch (error) {
-    return [failed(name, `cannot be computed from these events (${reasonOf(error)})`)];
+    return [failed(name, `cannot be computed from these events (${reasonOf(error)})`, at)];
   }
 }
 

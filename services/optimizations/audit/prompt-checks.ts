@@ -1,7 +1,8 @@
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
 import { replyChecks } from './reply-checks.ts';
-import { macUnder, sealedLength } from '#services/platform/seal.ts';
-import { all, failed } from './check.ts';
+import { checkText, macUnder } from '#services/platform/seal.ts';
+import { streamOf } from '#services/optimizations/run/events.ts';
+import { all, attempt, failed } from './check.ts';
 import type { Check } from './check.ts';
 import {
   codedCalls,
@@ -13,21 +14,25 @@ import {
 } from './evidence.ts';
 import type { AuditedRun, Evidence, OpenedText, SentPrompt, StoredEvent } from './evidence.ts';
 import { rebuildCalls } from './rebuild.ts';
-import type { Texts } from './rebuild.ts';
-import { unprovenTexts } from './text-proofs.ts';
-import type { KnownCall, UnprovenText } from './text-proofs.ts';
+import type { RebuiltCall, Texts } from './rebuild.ts';
+
+/** A call whose prompt was given, and made again. */
+export type KnownCall = RebuiltCall & { sent: SentPrompt };
 
 /** Of prompts and texts. */
 export type PromptFindings = {
   checks: readonly Check[];
   notes: readonly string[];
-  /** Only a file needs them: the database opens its texts with their key, which proves them. */
-  unproven: readonly UnprovenText[];
+  /**
+   * Texts of 0.1, which have no codes. Only a file needs them: the database opens its texts with their
+   * key, which proves them.
+   */
+  unproven: readonly Omit<OpenedText, 'text'>[];
 };
 
 /**
- * What was asked. The code of each prompt stands in the hash chain, so the subkey shows that a prompt is
- * the one that was sent; and because the prompt is made of the texts, that those are the texts.
+ * What was asked. The codes of prompts and texts stand in the hash chain, so the subkey shows that they are
+ * those that were sent and sealed; and the prompts must be the ones that the texts give.
  */
 export async function promptChecks(evidence: Evidence): Promise<PromptFindings> {
   const { runs, texts, macKey } = evidence;
@@ -42,14 +47,16 @@ export async function promptChecks(evidence: Evidence): Promise<PromptFindings> 
       unproven: [],
     };
   const opened = textsOf(evidence);
-  const codes = codeChecks(runs, evidence.prompts, macKey);
+  const subkey = Buffer.from(macKey, 'hex');
+  const codes = codeChecks(runs, evidence.prompts, subkey);
+  const words = evidence.opened.map((text) => textCheck(runs, text, subkey));
   const known = await knownCalls(evidence, opened, macKey);
   return {
     checks: [
       ...codes.checks,
       ...all(
-        'length of each text',
-        evidence.opened.flatMap((text) => lengthCheck(runs, text)),
+        'words of each text',
+        words.flatMap(({ faults }) => faults),
       ),
       ...wordChecks(evidence, opened, known),
     ],
@@ -60,16 +67,15 @@ export async function promptChecks(evidence: Evidence): Promise<PromptFindings> 
         `prompts were not compared with the texts: they are of another version, and this software writes version ${promptVersion}`,
       ),
     ],
-    unproven: unprovenTexts(runs, evidence.opened, known),
+    unproven: words.flatMap(({ unproven }) => unproven),
   };
 }
 
 function codeChecks(
   runs: readonly AuditedRun[],
   prompts: readonly SentPrompt[],
-  macKey: string,
+  subkey: Buffer,
 ): { checks: Check[]; notes: string[] } {
-  const subkey = Buffer.from(macKey, 'hex');
   const starts = runs.flatMap(({ runId, events }) =>
     events.filter(({ type }) => type === 'CallStarted').map((event) => ({ runId, event })),
   );
@@ -115,15 +121,25 @@ function promptAt(
   return prompts.find((sent) => sent.runId === runId && sent.position === streamPosition);
 }
 
-/** A sealed text shows nothing of itself but how long it is. */
-function lengthCheck(
+/** Without its code, a sealed text shows nothing of itself but how long it is. */
+function textCheck(
   runs: readonly AuditedRun[],
   { runId, position, field, text }: OpenedText,
-): Check[] {
+  subkey: Buffer,
+): { faults: Check[]; unproven: PromptFindings['unproven'] } {
   const event = eventAt(runs, runId, position);
   const sealed = event && sealedFields(event)[field];
-  if (sealed !== undefined && sealedLength(sealed) === Buffer.byteLength(text)) return [];
-  return [failed(`text "${field}"`, 'it has another length than the sealed text', event)];
+  const checked =
+    sealed === undefined
+      ? null
+      : checkText(subkey, sealed, { stream: streamOf(runId), field }, text);
+  const isUnproven = checked?.by === 'length' && text !== '';
+  return {
+    faults: checked?.fits
+      ? []
+      : [failed(`text "${field}"`, 'these are not the words that were sealed', event)],
+    unproven: isUnproven ? [{ runId, position, field }] : [],
+  };
 }
 
 /** The prompts and findings that follow from the texts, where the words of the prompt are known. */
@@ -141,7 +157,9 @@ function wordChecks({ runs }: Evidence, texts: Texts, known: readonly KnownCall[
     ),
     ...all(
       'findings as the replies give them',
-      known.flatMap((call) => replyChecks(call, runs, texts)),
+      known.flatMap((call) =>
+        attempt('what was found in the reply', () => replyChecks(call, runs, texts), call.event),
+      ),
     ),
   ];
 }

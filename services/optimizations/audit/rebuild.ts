@@ -27,8 +27,6 @@ export type RebuiltCall = {
   event: StoredEvent;
   /** Why there is no prompt, in place of one. */
   made: { text: string; prepared: PreparedCall } | { problem: string };
-  /** The texts that it was made of, as they are sealed. */
-  read: ReadonlySet<string>;
 };
 
 /** The opened texts, by sealed text: each has a nonce of its own. */
@@ -52,10 +50,8 @@ export async function rebuildCalls(given: Given): Promise<RebuiltCall[]> {
   return rebuilt;
 }
 
-/** What a prompt is made of: a run as its call saw it. */
-type Sight = { open: OpenRun; read: ReadonlySet<string> };
-/** By slot, because all attempts are asked the same, and by what a refinement's base is read for. */
-type Seen = Map<string, Sight>;
+/** Runs as their calls saw them: by slot, because all attempts are asked the same, and by what a refinement's base is read for. */
+type Seen = Map<string, OpenRun>;
 
 function rebuildCall(given: Given, run: AuditedRun, index: number, seen: Seen): RebuiltCall {
   const event = run.events[index]!;
@@ -67,9 +63,9 @@ function rebuildCall(given: Given, run: AuditedRun, index: number, seen: Seen): 
     if (!plannedSlots(run).has(slot)) throw new RangeError('the run has no such slot');
     const before = (cut: number) => ({ ...run, events: run.events.slice(0, cut) });
     const askedAfter = (cut: number, key: string): RebuiltCall => {
-      const { open, read } = remembered(seen, key, () => sightOf(given, before(cut), slot, seen));
+      const open = remembered(seen, key, () => sightOf(given, before(cut), slot, seen));
       const prepared = prepareCall(open, slot, attempt);
-      return { ...call, made: { text: promptText(prepared.request), prepared }, read };
+      return { ...call, made: { text: promptText(prepared.request), prepared } };
     };
     const first = askedAfter(index, slot);
     if (hasCode(given, first)) return first;
@@ -80,7 +76,7 @@ function rebuildCall(given: Given, run: AuditedRun, index: number, seen: Seen): 
     }
     return first;
   } catch (error) {
-    return { ...call, made: { problem: reasonOf(error) }, read: new Set() };
+    return { ...call, made: { problem: reasonOf(error) } };
   }
 }
 
@@ -106,16 +102,15 @@ function earlierCuts({ events }: AuditedRun, index: number, slot: string): numbe
   return [index, ...votes.toReversed().slice(0, mostCuts)];
 }
 
-function remembered(seen: Seen, key: string, look: () => Sight): Sight {
+function remembered(seen: Seen, key: string, look: () => OpenRun): OpenRun {
   const found = seen.get(key) ?? look();
   seen.set(key, found);
   return found;
 }
 
 /** With the texts that a prompt of this slot may name; every other text reads like an erased one. */
-function sightOf(given: Given, { runId, events }: AuditedRun, slot: string, seen: Seen): Sight {
+function sightOf(given: Given, { runId, events }: AuditedRun, slot: string, seen: Seen): OpenRun {
   const base = baseOf(given, events, slot, seen);
-  const read = new Set(base?.read);
   const state = events.map(runEventOf).reduce(evolve, initialState());
   const fieldsOf = fieldsOfPrompt(slot)(state);
   const opened = events.map((stored) => {
@@ -123,17 +118,14 @@ function sightOf(given: Given, { runId, events }: AuditedRun, slot: string, seen
     const sealed = sealedFields(stored);
     const texts = fieldsOf(event).flatMap((field) => {
       const value = sealed[field];
-      if (value === undefined) return [];
-      const text = given.texts.get(value) ?? null;
-      if (text !== null) read.add(value);
-      return [[field, text] as const];
+      return value === undefined ? [] : [[field, given.texts.get(value) ?? null] as const];
     });
     const position = stored.streamPosition;
     return { event, position, at: occurredAt(stored), texts: Object.fromEntries(texts) };
   });
-  const open = foldRun(runId, opened, base?.open ?? null);
+  const open = foldRun(runId, opened, base);
   if (open === null) throw new RangeError('there are no events before it');
-  return { open, read };
+  return open;
 }
 
 function baseOf(
@@ -141,7 +133,7 @@ function baseOf(
   [created]: readonly StoredEvent[],
   slot: string,
   seen: Seen,
-): Sight | null {
+): OpenRun | null {
   const previous =
     created === undefined
       ? null

@@ -51,19 +51,26 @@ function provedHeads(
     const anchor = anchorOf(anchors, run.runId);
     if (anchor !== undefined && roots.includes(anchor.root)) raise(run.runId, anchor.head.version);
     const base = proved.has(run.runId) ? baseHeadOf(run) : null;
-    if (base !== null) raise(base.runId, base.version);
+    if (base !== null && isHeadOf(base, runs)) raise(base.runId, base.version);
   }
   return proved;
 }
 
-/** Null for the first run, and for a refinement from before they named it. That it is this one is checked. */
-function baseHeadOf({ events: [stored] }: AuditedRun): { runId: string; version: number } | null {
+type Head = { runId: string; version: number; hash: string };
+
+/** Null for the first run, and for a refinement from before they named it. */
+function baseHeadOf({ events: [stored] }: AuditedRun): Head | null {
   const created = stored && runEventOf(stored);
   const refines = created?.type === 'OptimizationCreated' ? created.data.refines : undefined;
-  const version = refines?.previousHead?.version;
-  return refines === undefined || version === undefined
+  return refines?.previousHead === undefined
     ? null
-    : { runId: refines.previous, version };
+    : { runId: refines.previous, ...refines.previousHead };
+}
+
+function isHeadOf({ runId, version, hash }: Head, runs: readonly AuditedRun[]): boolean {
+  const run = runs.find((one) => one.runId === runId);
+  const event = run?.events.find(({ streamPosition }) => streamPosition === version);
+  return event?.metadata['hash'] === hash;
 }
 
 function anchorOf(anchors: readonly AnchorProof[], runId: string): AnchorProof | undefined {

@@ -194,12 +194,16 @@ describe('a whole chain of nonsense', () => {
 test('a pack with texts of nonsense fails as a check', async () => {
   const lines = small.split('\n').slice(0, -1).map(parsed);
   lines[0]!['texts'] = 'opened';
-  lines.splice(1, 0, { kind: 'key', use: 'HMAC-SHA-256 of prompts', subkey: 'ab'.repeat(32) });
+  lines.splice(1, 0, {
+    kind: 'key',
+    use: 'HMAC-SHA-256 of prompts and texts',
+    subkey: 'ab'.repeat(32),
+  });
   lines.push({ kind: 'text', run: 'opt_1', position: 1, field: 'challenge', text: '\0\uD800' });
   const file = forged(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), () => undefined);
   const { verified, said } = await judge(file);
   expect([verified, said]).toEqual([
     false,
-    expect.stringContaining('text "challenge": it has another length'),
+    expect.stringContaining('text "challenge": these are not the words that were sealed'),
   ]);
 });

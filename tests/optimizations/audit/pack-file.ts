@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { lineOf } from '#services/optimizations/audit/check.ts';
+import { sealedFields } from '#services/optimizations/audit/evidence.ts';
 import { auditPack } from '#services/optimizations/audit/pack/pack-checks.ts';
 import type { UnprovenLine } from '#services/optimizations/audit/pack/pack-checks.ts';
 import { readPack } from '#services/optimizations/audit/pack/read.ts';
@@ -107,4 +108,15 @@ function inOrder(value: unknown): unknown {
       .toSorted(([one], [other]) => one.length - other.length || (one < other ? -1 : 1))
       .map(([key, member]) => [key, inOrder(member)]),
   );
+}
+
+/** The same run as 0.1 would have sealed it, without codes of texts; before any anchor. */
+export function withoutCodes(lines: PackLine[]): PackLine[] {
+  for (const line of lines.filter(isEvent)) {
+    const sealed = sealedFields(line);
+    for (const [field, text] of Object.entries(sealed))
+      sealed[field] = text.replace(/^v2(.*)\.[\w-]{43}$/, 'v1$1');
+  }
+  lines[0]!['anchors'] = [];
+  return lines.filter(({ kind }) => kind !== 'anchor');
 }

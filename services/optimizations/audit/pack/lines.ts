@@ -44,7 +44,7 @@ export type ManifestLine = v.InferOutput<typeof ManifestLine>;
 
 const KeyLine = v.strictObject({
   kind: v.literal('key'),
-  use: v.literal('HMAC-SHA-256 of prompts'),
+  use: v.literal('HMAC-SHA-256 of prompts and texts'),
   subkey: Hex,
   sha256: Hex,
 });

@@ -4,7 +4,7 @@ import type { Check, Findings } from '#services/optimizations/audit/check.ts';
 import { codedCalls, eventAt, promptVersionOf } from '#services/optimizations/audit/evidence.ts';
 import type { Evidence } from '#services/optimizations/audit/evidence.ts';
 import { closingOf } from '#services/optimizations/audit/money-checks.ts';
-import type { UnprovenText } from '#services/optimizations/audit/text-proofs.ts';
+import type { PromptFindings } from '#services/optimizations/audit/prompt-checks.ts';
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
 import { sizeChecks } from './size-checks.ts';
 import { textPlace } from './read.ts';
@@ -13,14 +13,8 @@ import { manifestOf, promptsLeftOut, textsLeftOut } from './write.ts';
 
 type WholePack = Extract<ReadPack, { ok: true }>;
 
-/** A text in a file whose words nothing in it proves, or only some of them. */
-export type UnprovenLine = {
-  line: number;
-  run: string;
-  event: string;
-  field: string;
-  in_part: boolean;
-};
+/** A text in a file whose words nothing in it proves. */
+export type UnprovenLine = { line: number; run: string; event: string; field: string };
 
 export type PackFindings = Findings & { unproven: readonly UnprovenLine[] };
 
@@ -55,12 +49,12 @@ function creditsNote({ credits }: Evidence): string[] {
 /** None for a text without an event, which a check has refused. */
 function unprovenLine(
   { evidence, textLines }: WholePack,
-  { runId, position, field, inPart }: UnprovenText,
+  { runId, position, field }: PromptFindings['unproven'][number],
 ): UnprovenLine[] {
   const event = eventAt(evidence.runs, runId, position);
   const line = textLines.get(textPlace(runId, position, field));
   if (event === undefined || line === undefined) return [];
-  return [{ line, run: runId, event: nameOf(event), field, in_part: inPart }];
+  return [{ line, run: runId, event: nameOf(event), field }];
 }
 
 /** Its own check, because nothing else can be computed from a file whose end is missing. */

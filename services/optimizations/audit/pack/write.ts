@@ -23,7 +23,7 @@ export function linesOf(evidence: Evidence): string[] {
   return [
     ...(macKey === null
       ? []
-      : [protectedLine({ kind: 'key', use: 'HMAC-SHA-256 of prompts', subkey: macKey })]),
+      : [protectedLine({ kind: 'key', use: 'HMAC-SHA-256 of prompts and texts', subkey: macKey })]),
     ...runs.flatMap((run) => runLines(run, evidence)),
     ...credits.map(({ runId: run, ...entry }) => protectedLine({ kind: 'credits', run, ...entry })),
     ...anchors.map(({ head, path, ...anchor }) =>
