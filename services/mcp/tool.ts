@@ -47,10 +47,11 @@ export function defineTool<Input extends v.GenericSchema, Output extends v.Gener
   tool: Tool<Input, Output>,
 ): RegisterTool {
   const { name, title, annotations, scope } = tool;
+  const rights = scope === null ? '' : ` Needs the scope ${scope}.`;
   const inputSchema = standard(tool.input);
   const outputSchema = standard(tool.output);
   return (server, actions, log) => {
-    const description = tool.description(actions);
+    const description = `${tool.description(actions)}${rights}`;
     const work = async (input: v.InferOutput<Input>, context: ServerContext) => {
       if (scope !== null) actions.requireScope(scope);
       const call = { actions, signal: context.mcpReq.signal, progress: progressOf(context) };

@@ -95,7 +95,6 @@ function workersWhenNeeded(database: Database): AsyncDisposable & { ensure: () =
   const ensure = async () => {
     const workers = stack.use(await workersFor(database));
     own = workers.own;
-    if (own) say('No worker is running, so this command does the work itself.');
   };
   return {
     async ensure() {

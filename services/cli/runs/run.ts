@@ -52,8 +52,8 @@ const ask: CliCommand = {
       say('Not started. No credits were charged.');
       return 1;
     }
-    await using workers = await workersFor(database);
-    if (workers.own) say('No worker is running, so this command does the work itself.');
+    await using resources = new AsyncDisposableStack();
+    resources.use(await workersFor(database));
     await sayEstimate(database, request);
     return await show(call, await startRun(database, person, request));
   },
@@ -85,8 +85,8 @@ const refine: CliCommand = {
     const { userId } = state;
     const id = await nextRefinementId(database.pool, runId, state);
     const person = await findUser(database.pool, userId);
-    await using workers = await workersFor(database);
-    if (workers.own) say('No worker is running, so this command does the work itself.');
+    await using resources = new AsyncDisposableStack();
+    resources.use(await workersFor(database));
     const commandId = uuidV5(id, 'create', randomUUID());
     await refineRun(
       { ...database, ...limitsFor(database, person?.subscription_tier ?? 'free') },

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { listen, stopListening } from '#services/platform/process/listen.ts';
 import { createSupervisor, processService } from '#services/platform/process/supervise.ts';
+import { say } from '#services/cli/command.ts';
 import type { Database } from '#services/cli/database.ts';
 
 /** Uses the running workers if one was active recently; otherwise starts one until the command ends. */
@@ -27,6 +28,7 @@ export async function workersFor(database: Database): Promise<AsyncDisposable & 
   if (env.mode === 'local' && env.sandboxUrl === null)
     await supervisor.start(service('sandbox', 'sandbox/server.ts'));
   await supervisor.start(service('worker', 'worker.ts'));
+  say('No worker is running, so this command does the work itself.');
   return { own: true, [Symbol.asyncDispose]: async () => supervisor.stop() };
 }
 

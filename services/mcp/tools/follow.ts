@@ -13,7 +13,7 @@ export const follow = defineTool({
   name: 'follow',
   title: 'Wait for a run',
   description: () =>
-    `Waits until a run has ended, at most \`seconds\` (${followSeconds} unless given), and says how far it is. Costs nothing. Sends progress notifications to clients that ask for them. Call it again while \`ended\` is false; a call that is cut off never stops the run. Needs the scope read.`,
+    `Waits until a run has ended, at most \`seconds\` (${followSeconds} unless given), and says how far it is. Costs nothing. Sends progress notifications to clients that ask for them. Call it again while \`ended\` is false; a call that is cut off never stops the run.`,
   scope: 'read',
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: v.strictObject({

@@ -155,6 +155,15 @@ export async function write<
   return dataOf<v.InferOutput<S>>(reply, schema);
 }
 
+/** Waits for a deletion, which has nothing to do if what it deletes is gone. @throws ApiProblem */
+export async function unlessGone(deleting: Promise<unknown>): Promise<void> {
+  try {
+    await deleting;
+  } catch (error) {
+    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
+  }
+}
+
 export function dataOf<T>(body: unknown, schema: Schema<T>): T {
   return unwrap(body, v.object({ data: schema })).data;
 }

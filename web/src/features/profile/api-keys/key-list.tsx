@@ -3,7 +3,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { DeletedReply } from '#services/identity/contract.ts';
 import type { ApiKeyRow } from '#services/identity/contract/api-keys.ts';
 import { credits, creditsInWords } from '#services/platform/numbers.ts';
-import { ApiProblem, write } from '#web/api/api.ts';
+import { unlessGone, write } from '#web/api/api.ts';
 import { Outcome } from '#web/features/profile/outcome.tsx';
 import { apiKeysQuery } from '#web/features/profile/queries.ts';
 import { useAction } from '#web/features/profile/use-action.ts';
@@ -111,10 +111,5 @@ function KeyLine({
 }
 
 async function revokeOne(id: string): Promise<void> {
-  try {
-    await write('DELETE', `/api-keys/${id}`, {}, DeletedReply);
-  } catch (error) {
-    // The key had already ended when the button was pressed.
-    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
-  }
+  await unlessGone(write('DELETE', `/api-keys/${id}`, {}, DeletedReply));
 }

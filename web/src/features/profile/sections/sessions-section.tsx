@@ -7,7 +7,7 @@ import {
   sessionsAtMost,
   type SessionRow,
 } from '#services/identity/contract.ts';
-import { ApiProblem, write } from '#web/api/api.ts';
+import { unlessGone, write } from '#web/api/api.ts';
 import { QueryBlock } from '#web/api/query-block.tsx';
 import { Button } from '#web/ui/form/button.tsx';
 import { RelativeTime } from '#web/ui/text/relative-time.tsx';
@@ -120,12 +120,7 @@ function SessionLine({
 }
 
 async function endOne(id: string): Promise<void> {
-  try {
-    await write('DELETE', `/auth/sessions/${id}`, {}, DeletedReply);
-  } catch (error) {
-    // The session had already ended when the button was pressed.
-    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
-  }
+  await unlessGone(write('DELETE', `/auth/sessions/${id}`, {}, DeletedReply));
 }
 
 function deviceWords(device: string): string {

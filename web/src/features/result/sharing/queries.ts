@@ -6,7 +6,7 @@ import {
   SharedReply,
   type ShareRequest,
 } from '#services/optimizations/contract/sharing.ts';
-import { ApiProblem, read, write } from '#web/api/api.ts';
+import { read, unlessGone, write } from '#web/api/api.ts';
 
 /** The live links of a result, newest first. */
 export function sharesQuery(runId: string) {
@@ -22,12 +22,7 @@ export function makeShare(runId: string, request: ShareRequest, key: string): Pr
 }
 
 export async function revokeShare(runId: string, id: string): Promise<void> {
-  try {
-    await write('DELETE', `${pathOf(runId)}/${encodeURIComponent(id)}`, {}, RevokedReply);
-  } catch (error) {
-    // Its row is gone, and the link with it.
-    if (!(error instanceof ApiProblem && error.status === 404)) throw error;
-  }
+  await unlessGone(write('DELETE', `${pathOf(runId)}/${encodeURIComponent(id)}`, {}, RevokedReply));
 }
 
 /** What a share link leads to. */
