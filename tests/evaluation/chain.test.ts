@@ -50,7 +50,7 @@ test('a planted condition that is left out leaves no other to be found', async (
 const fewest = ['--cases', 'finance', '--seed', '5'];
 const few = ['--cases', 'finance,hiring', '--seed', '5'];
 const council = ['--plant', 'council', ...few];
-const key = 'sk-secret-0123456789';
+const providerKey = 'sk-secret-0123456789';
 
 /** An evaluation that has ended, for the tests that only read it or continue it. */
 let ended: ReturnType<typeof newFolder>;
@@ -58,7 +58,7 @@ let report: Evaluated['report'];
 beforeAll(async () => {
   ended = newFolder();
   ({ report } = await evaluateHere(words(ended.path, ...council), {
-    source: { OPENAI_API_KEY: key },
+    source: { OPENAI_API_KEY: providerKey },
   }));
 });
 afterAll(() => ended[Symbol.dispose]());
@@ -112,7 +112,7 @@ describe('a report', () => {
       expect(model.inputPerMTok).toBeGreaterThan(0);
     }
     for (const file of ['report.md', 'report.json', 'answers.ndjson', 'calls.ndjson'])
-      expect(readFileSync(join(ended.path, file), 'utf8')).not.toContain(key);
+      expect(readFileSync(join(ended.path, file), 'utf8')).not.toContain(providerKey);
   });
 });
 

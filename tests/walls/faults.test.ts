@@ -180,7 +180,7 @@ test(
       await tryWithout(table, (route) => (routes.indexOf(route) + turn) % share === 0);
     // A route that was never broken has proved nothing.
     const isLeft = (route: string) => !broken.has(route) && !untouched.includes(route);
-    for (const table of [...new Set([...telling, ...tables])])
+    for (const table of new Set([...telling, ...tables]))
       if (routes.some(isLeft)) await tryWithout(table, isLeft);
     expect(routes.filter((route) => !broken.has(route)).toSorted()).toEqual(untouched);
   },
