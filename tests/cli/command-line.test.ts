@@ -3,10 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { UsageError } from '#services/cli/command.ts';
+import { eventCommands } from '#services/cli/events.ts';
+import { runCommands } from '#services/cli/runs/run.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { variablesOf } from '#tests/support/variables.ts';
+import { runHere } from './in-process.ts';
 
 let app: TestApp;
 let ann: Person;
@@ -45,15 +49,20 @@ async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promi
 test('wrong usage prints one line before the usage and ends with 2', async () => {
   for (const [args, line] of [
     [['credits', 'grant', ann.email], 'Missing: <credits>'],
-    [['run', '   '], 'What business challenge are you facing?'],
     [['users', 'nonsense'], 'Unknown command'],
-    [['run', 'Rent or buy?', '--strategy', 'best'], 'Choose one of the listed strategies'],
   ] as const) {
     const { code, stdout, stderr } = await cli(args);
     expect(stderr.split('\n')[0]).toBe(line);
     expect(stderr).toContain('npm run cli --');
     expect([code, stdout]).toEqual([2, '']);
   }
+});
+
+test.each([
+  [['run', '   '], 'What business challenge are you facing?'],
+  [['run', 'Rent or buy?', '--strategy', 'best'], 'Choose one of the listed strategies'],
+])('%j is wrong usage', async (words, line) => {
+  await expect(runHere(app, runCommands, words)).rejects.toThrow(new UsageError(line));
 });
 
 test('help and --help show the same', async () => {
@@ -66,8 +75,9 @@ test('help and --help show the same', async () => {
 });
 
 test.each(['show', 'verify'])('events %s of a missing stream says so', async (verb) => {
-  const { code, stderr } = await cli(['events', verb, 'credits-usr_mistyped']);
-  expect(stderr).toContain('There is no stream of this name');
+  const words = ['events', verb, 'credits-usr_mistyped'];
+  const { code, said } = await runHere(app, eventCommands, words);
+  expect(said).toContain('There is no stream of this name');
   expect(code).toBe(1);
 });
 

@@ -14,7 +14,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
+import { dataCommands, ResetRefused } from '#services/cli/data.ts';
 import { variablesOf, type Settings } from '#tests/support/variables.ts';
+import { runOnSettings } from './in-process.ts';
 
 let parent: string;
 let dataDir: string;
@@ -28,11 +30,11 @@ afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
 type Ended = { code: number | null; stderr: string };
 
-async function reset(args: string[], input = '', settings: Settings = {}): Promise<Ended> {
+async function reset(args: string[], input = ''): Promise<Ended> {
   const path = fileURLToPath(import.meta.resolve('#services/cli/main.ts'));
   const child = spawn(process.execPath, [path, 'data', 'reset', ...args], {
     stdio: ['pipe', 'ignore', 'pipe'],
-    env: variablesOf({ DATA_DIR: dataDir, ...settings }),
+    env: variablesOf({ DATA_DIR: dataDir }),
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
@@ -41,6 +43,10 @@ async function reset(args: string[], input = '', settings: Settings = {}): Promi
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stderr };
 }
+
+/** Without a process of its own. */
+const resetHere = async (settings: Settings = {}) =>
+  runOnSettings(dataCommands, ['data', 'reset', '--yes'], { DATA_DIR: dataDir, ...settings });
 
 test('data reset asks, and without the answer yes it changes nothing', async () => {
   mkdirSync(join(dataDir, 'postgres'), { recursive: true });
@@ -78,25 +84,25 @@ test('data reset refuses a folder without a database, a database elsewhere and p
     PUBLIC_URL: 'https://example.com',
     SMTP_URL: 'smtps://mail.example.com',
   };
-  const [missing, elsewhere, notLocal] = await Promise.all([
-    reset(['--yes']),
-    reset(['--yes'], '', { DATABASE_URL: url }),
-    reset(['--yes'], '', production),
-  ]);
-  expect(missing).toEqual({ code: 1, stderr: `DATA_DIR: there is no database in ${dataDir}\n` });
-  expect(elsewhere.stderr).toMatch(/^DATABASE_URL names the database/);
-  expect(notLocal).toEqual({ code: 1, stderr: 'data reset works in local mode only\n' });
+  const missing = `DATA_DIR: there is no database in ${dataDir}`;
+  expect(await reset(['--yes'])).toEqual({ code: 1, stderr: `${missing}\n` });
+  await expect(resetHere({ DATABASE_URL: url })).rejects.toThrow(
+    /^DATABASE_URL names the database/,
+  );
+  await expect(resetHere(production)).rejects.toThrow(
+    new ResetRefused('data reset works in local mode only'),
+  );
 });
 
 test('data reset refuses while a Postgres runs on the folder', async () => {
   const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   const link = join(parent, 'link');
   symlinkSync(dataDir, link);
-  const refusals = await Promise.all([reset(['--yes']), reset(['--yes'], '', { DATA_DIR: link })]);
-  await server.stop();
-  for (const refused of refusals) {
-    expect(refused.stderr).toMatch(/is in use; stop the app and try again\n$/);
-    expect(refused.code).toBe(1);
+  try {
+    for (const settings of [{}, { DATA_DIR: link }])
+      await expect(resetHere(settings)).rejects.toThrow(/is in use; stop the app and try again$/);
+  } finally {
+    await server.stop();
   }
   expect(readdirSync(parent)).toEqual(['data', 'link']);
 });
@@ -105,7 +111,7 @@ test('data reset of a link moves the folder, and the link leads to an empty one'
   mkdirSync(join(dataDir, 'postgres', 'base'), { recursive: true });
   const link = join(parent, 'link');
   symlinkSync(dataDir, link);
-  expect(await reset(['--yes'], '', { DATA_DIR: link })).toMatchObject({ code: 0 });
+  expect(await resetHere({ DATA_DIR: link })).toMatchObject({ code: 0 });
   const [, moved] = readdirSync(parent);
   expect(existsSync(join(parent, moved!, 'postgres', 'base'))).toBe(true);
   expect(readdirSync(link)).toEqual([]);

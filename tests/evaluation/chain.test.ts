@@ -1,6 +1,6 @@
-import { readFileSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EvaluationPlan } from '#services/evaluation/plan.ts';
 import { conditionWords } from '#services/evaluation/answers/conditions.ts';
 import { plantedBest } from '#services/evaluation/planted/planted.ts';
@@ -10,14 +10,18 @@ import { simulatedNotice } from '#services/evaluation/report/report.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import { evaluateHere, newFolder } from './evaluations.ts';
+import type { Evaluated } from './evaluations.ts';
 
-/** The whole chain on the sandbox; ten seeds are in `tests/proof`. */
+/** The whole chain on the sandbox; all cases and ten seeds are in `tests/proof`. */
 
 const words = (path: string, ...more: readonly string[]) => ['--sandbox', '--out', path, ...more];
 
+/** A best condition is named from 20 cases on. */
+const enough = ['--cases', 'finance,hiring,marketing,product'];
+
 test('an evaluation finds the condition that was planted as the best', async () => {
   using folder = newFolder();
-  const { report } = await evaluateHere(words(folder.path, '--seed', '11'));
+  const { report } = await evaluateHere(words(folder.path, ...enough, '--seed', '11'));
   expect(report.missing).toEqual([]);
   expect(report.simulated).toEqual({
     notice: simulatedNotice,
@@ -34,7 +38,7 @@ test('an evaluation finds the condition that was planted as the best', async () 
 test('a planted condition that is left out leaves no other to be found', async () => {
   using folder = newFolder();
   const { report } = await evaluateHere(
-    words(folder.path, '--plant', 'fused', '--conditions', 'strongest,council'),
+    words(folder.path, ...enough, '--plant', 'fused', '--conditions', 'strongest,council'),
   );
   expect(report.simulated).toMatchObject({ plantedBest: 'fused', found: true });
   expect(report.figures.best).toBeNull();
@@ -43,20 +47,38 @@ test('a planted condition that is left out leaves no other to be found', async (
   );
 });
 
+const fewest = ['--cases', 'finance', '--seed', '5'];
 const few = ['--cases', 'finance,hiring', '--seed', '5'];
+const council = ['--plant', 'council', ...few];
+const providerKey = 'sk-secret-0123456789';
+
+/** An evaluation that has ended, for the tests that only read it or continue it. */
+let ended: ReturnType<typeof newFolder>;
+let report: Evaluated['report'];
+beforeAll(async () => {
+  ended = newFolder();
+  ({ report } = await evaluateHere(words(ended.path, ...council), {
+    source: { OPENAI_API_KEY: providerKey },
+  }));
+});
+afterAll(() => ended[Symbol.dispose]());
+
+function copyOfEnded(): ReturnType<typeof newFolder> {
+  const folder = newFolder();
+  cpSync(ended.path, folder.path, { recursive: true });
+  return folder;
+}
 
 describe('a report', () => {
-  test('of simulated models says so in every part and line, and names no best with few cases', async () => {
-    using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path, '--plant', 'council', ...few));
+  test('of simulated models says so in every part and line, and names no best with few cases', () => {
     const markdown = reportMarkdown(report);
-    expect(readFileSync(join(folder.path, 'report.md'), 'utf8')).toBe(markdown);
+    expect(readFileSync(join(ended.path, 'report.md'), 'utf8')).toBe(markdown);
     const headings = markdown.match(/^#.*$/gm) ?? [];
     expect(headings.length).toBeGreaterThan(5);
     for (const heading of headings) expect(heading).toMatch(/\(simulated\)$/);
     expect(markdown).toContain(simulatedNotice);
-    expect(linesIn(folder.path, 'answers').every(({ simulated }) => simulated === true)).toBe(true);
-    expect(linesIn(folder.path, 'judgments').every(({ simulated }) => simulated === true)).toBe(
+    expect(linesIn(ended.path, 'answers').every(({ simulated }) => simulated === true)).toBe(true);
+    expect(linesIn(ended.path, 'judgments').every(({ simulated }) => simulated === true)).toBe(
       true,
     );
     expect(report.cases.asked).toBe(10);
@@ -68,9 +90,7 @@ describe('a report', () => {
     expect(markdown).toContain(`The strongest model of the panel is ${report.strongest[0]}.`);
   });
 
-  test('shows win rates that follow by hand from the counts beside them', async () => {
-    using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path, '--plant', 'none', ...few));
+  test('shows win rates that follow by hand from the counts beside them', () => {
     const rows = [
       ...reportMarkdown(report).matchAll(
         /^\|[^|]+\|[^|]+\| ([\d.]+)% \|[^|]+\| (\d+) \| (\d+) \| (\d+) \|/gm,
@@ -84,12 +104,7 @@ describe('a report', () => {
     expect(rows.some(([, won, , lost]) => won !== lost)).toBe(true);
   });
 
-  test('has versions, models with ids and prices, and no key of any provider', async () => {
-    using folder = newFolder();
-    const key = 'sk-secret-0123456789';
-    const { report } = await evaluateHere(words(folder.path, '--cases', 'finance'), {
-      source: { OPENAI_API_KEY: key },
-    });
+  test('has versions, models with ids and prices, and no key of any provider', () => {
     expect(Object.values(report.versions).every((version) => version.length > 4)).toBe(true);
     expect(report.models.length).toBeGreaterThan(7);
     for (const model of [...report.models, ...report.judges]) {
@@ -97,39 +112,34 @@ describe('a report', () => {
       expect(model.inputPerMTok).toBeGreaterThan(0);
     }
     for (const file of ['report.md', 'report.json', 'answers.ndjson', 'calls.ndjson'])
-      expect(readFileSync(join(folder.path, file), 'utf8')).not.toContain(key);
+      expect(readFileSync(join(ended.path, file), 'utf8')).not.toContain(providerKey);
   });
 });
 
 describe('an evaluation that is run again', () => {
   test('makes no call for what is there, and reports the same figures', async () => {
-    using folder = newFolder();
-    const asked = words(folder.path, ...few);
-    const first = await evaluateHere(asked);
+    using folder = copyOfEnded();
     const calls = linesIn(folder.path, 'calls').length;
-    const second = await evaluateHere(asked);
+    const second = await evaluateHere(words(folder.path, ...council));
     expect(linesIn(folder.path, 'calls')).toHaveLength(calls);
-    expect(second.report.figures).toEqual(first.report.figures);
+    expect(second.report.figures).toEqual(report.figures);
   });
 
   test('does the work of a torn last line again, and no other', async () => {
-    using folder = newFolder();
-    const asked = words(folder.path, ...few);
-    const first = await evaluateHere(asked);
+    using folder = copyOfEnded();
     const path = join(folder.path, 'judgments.ndjson');
     const judgments = linesIn(folder.path, 'judgments').length;
     const calls = linesIn(folder.path, 'calls').length;
     truncateSync(path, statSync(path).size - 10);
-    const second = await evaluateHere(asked);
+    const second = await evaluateHere(words(folder.path, ...council));
     expect(linesIn(folder.path, 'judgments')).toHaveLength(judgments);
     expect(linesIn(folder.path, 'calls')).toHaveLength(calls + 1);
-    expect(second.report.figures).toEqual(first.report.figures);
+    expect(second.report.figures).toEqual(report.figures);
   });
 
   test('continues where the budget ended, and never counts more than the budget', async () => {
     using folder = newFolder();
-    const asked = words(folder.path, ...few, '--parallel', '1');
-    const whole = await evaluateHere(words(join(folder.path, 'whole'), ...few));
+    const asked = words(folder.path, ...council, '--parallel', '1');
     const { report: first } = await evaluateHere([...asked, '--budget-usd', '6']);
     expect(first.ended).toBe('budget');
     expect(first.budget.countedUsd).toBeLessThanOrEqual(6);
@@ -144,7 +154,7 @@ describe('an evaluation that is run again', () => {
     const made = linesIn(folder.path, 'answers').length;
     const { report: second } = await evaluateHere([...asked, '--budget-usd', '50']);
     expect(second.ended).toBe('complete');
-    expect(second.figures.comparisons).toEqual(whole.report.figures.comparisons);
+    expect(second.figures.comparisons).toEqual(report.figures.comparisons);
     expect(linesIn(folder.path, 'answers')).toHaveLength(40);
     expect(made).toBeLessThan(40);
     const spent = linesIn(folder.path, 'calls').reduce(
@@ -156,14 +166,14 @@ describe('an evaluation that is run again', () => {
 
   test('continues after a stop from outside, without a line twice', async () => {
     using folder = newFolder();
-    const asked = words(folder.path, ...few);
+    const asked = words(folder.path, ...fewest);
     const stop = new AbortController();
-    const { report } = await evaluateHere(asked, {
+    const { report: stopped } = await evaluateHere(asked, {
       signal: stop.signal,
       onSay: (line) => (line.endsWith(': complete') ? stop.abort() : undefined),
     });
-    expect(report.ended).toBe('interrupted');
-    expect(report.missing.length).toBeGreaterThan(0);
+    expect(stopped.ended).toBe('interrupted');
+    expect(stopped.missing.length).toBeGreaterThan(0);
     const { report: second } = await evaluateHere(asked);
     expect(second.missing).toEqual([]);
     for (const file of ['answers', 'judgments']) {
@@ -190,22 +200,22 @@ describe('an evaluation that is run again', () => {
 describe('a failure', () => {
   test('of a judge that refuses leaves no case to compare, and is tried again only when that is asked for', async () => {
     using folder = newFolder();
-    const asked = words(folder.path, ...few);
-    const { report } = await evaluateHere(asked, {
+    const asked = words(folder.path, ...fewest);
+    const { report: refused } = await evaluateHere(asked, {
       change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
     });
-    expect(report.figures.completeCases).toBe(0);
-    expect(report.refusals).toEqual({ answers: 0, judgments: 10 * 12 });
-    expect(report.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
-    expect(reportMarkdown(report)).toContain('refused by a model: 0 answers, 120 judgments');
-    expect((await evaluateHere(asked)).report.missing).toHaveLength(120);
+    expect(refused.figures.completeCases).toBe(0);
+    expect(refused.refusals).toEqual({ answers: 0, judgments: 5 * 12 });
+    expect(refused.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
+    expect(reportMarkdown(refused)).toContain('refused by a model: 0 answers, 60 judgments');
+    expect((await evaluateHere(asked)).report.missing).toHaveLength(60);
     const retried = await evaluateHere([...asked, '--retry-failed']);
     expect(retried.report.missing).toEqual([]);
   });
 
   test('of one condition keeps its cases out of every comparison', async () => {
     using folder = newFolder();
-    const { report } = await evaluateHere(words(folder.path, ...few), {
+    const { report: refused } = await evaluateHere(words(folder.path, ...fewest), {
       change: (plan) => ({
         ...plan,
         registryFor: (condition) =>
@@ -214,19 +224,19 @@ describe('a failure', () => {
             : plan.registryFor(condition),
       }),
     });
-    expect(report.figures.completeCases).toBe(9);
-    expect(report.missing).toEqual([
+    expect(refused.figures.completeCases).toBe(4);
+    expect(refused.missing).toEqual([
       {
         kind: 'answer',
-        caseId: report.perCase[0]?.caseId,
+        caseId: refused.perCase[0]?.caseId,
         what: 'answer of strongest',
         why: 'refusal',
       },
     ]);
-    expect(report.refusals.answers).toBe(1);
+    expect(refused.refusals.answers).toBe(1);
     const judgments = linesIn(folder.path, 'judgments');
-    expect(judgments).toHaveLength(9 * 24);
-    expect(judgments.every(({ caseId }) => caseId !== report.perCase[0]?.caseId)).toBe(true);
+    expect(judgments).toHaveLength(4 * 24);
+    expect(judgments.every(({ caseId }) => caseId !== refused.perCase[0]?.caseId)).toBe(true);
   });
 });
 

@@ -212,16 +212,22 @@ describe('the offers of the registry', () => {
   });
 
   it('an Ollama is asked for at most 100 models, 8 at once', async () => {
-    let atOnce = 0;
+    const waiting: (() => void)[] = [];
+    let answered = 0;
     let most = 0;
     const server = await rawServer((request, response) => {
       const models = Array.from({ length: 130 }, (_, index) => ({ model: `m:${index}` }));
       if (request.url === '/api/tags') return void response.end(JSON.stringify({ models }));
-      most = Math.max(most, (atOnce += 1));
+      waiting.push(() =>
+        response.end(JSON.stringify({ details: {}, capabilities: ['completion'] })),
+      );
+      most = Math.max(most, waiting.length);
+      // No answer before all are waiting; a ninth has time to come.
+      if (waiting.length < Math.min(8, 100 - answered)) return;
       setTimeout(() => {
-        atOnce -= 1;
-        response.end(JSON.stringify({ details: {}, capabilities: ['completion'] }));
-      }, 5);
+        answered += waiting.length;
+        for (const answer of waiting.splice(0)) answer();
+      }, 20);
     });
     open.push(server);
     const offers = await registryOf({ ollamaUrl: server.url, sandboxUrl: null }).offers();

@@ -11,7 +11,7 @@ import {
   pretendWorker,
   send,
 } from './calls.ts';
-import type { RouteEntry, Sample } from './calls.ts';
+import type { Caller, RouteEntry, Sample } from './calls.ts';
 
 /** Values long enough to be unique, the number for numeric fields. */
 const canary = 'Canary-7f3a9c';
@@ -19,9 +19,12 @@ const canaryNumber = 424_242_424_242;
 const traces = [canary, encodeURIComponent(canary), String(canaryNumber), canary.toLowerCase()];
 
 let app: TestApp;
+/** Whose calls are all refused, so that they change nothing. */
+let owner: Caller;
 beforeAll(async () => {
   app = await createTestShop();
   await pretendWorker(app);
+  owner = await newCaller(app);
 });
 afterAll(async () => app.close());
 beforeEach(() => void app.logged.splice(0));
@@ -40,7 +43,6 @@ const ofTheApi = all.filter(([route]) => route.includes(' /api/'));
 const unknownQueries = ['surplus', 'limit=1&limit=2', '__proto__=1', 'token=a'];
 
 test.each(ofTheApi)('%s refuses an unknown query and a repeated one', async (route, entry) => {
-  const owner = await newCaller(app);
   const { path, ...sample } = await entry.sample(app, owner);
   const own = await credentials(app, entry.access, owner);
   const joint = path.includes('?') ? '&' : '?';
@@ -143,9 +145,9 @@ const headerNames = [
 test.each(all)(
   'no refusal of %s and no line of the log repeats what was sent',
   async (route, entry) => {
-    const owner = await newCaller(app);
-    const proper = await entry.sample(app, owner);
-    const own = await credentials(app, entry.access, owner);
+    const caller = await newCaller(app);
+    const proper = await entry.sample(app, caller);
+    const own = await credentials(app, entry.access, caller);
     const takesBody = methodOf(route) !== 'GET';
     for (const { what, sample } of spoilt(proper, entry)) {
       if (sample.raw !== undefined && !takesBody) continue;

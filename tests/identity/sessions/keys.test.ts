@@ -8,6 +8,7 @@ import { localKeys, replaceLocalKeys } from '#services/platform/process/local-ke
 import { createSealer, IntegrityError } from '#services/platform/seal.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+import { operate } from '#tests/support/processes/operator.ts';
 import type { Outcome } from '#tests/support/processes/operator.ts';
 import { commandLine } from '#tests/support/processes/processes.ts';
 
@@ -25,22 +26,21 @@ type Report = {
   rewrapped: number;
 };
 
+const settings = () => ({
+  SUDO_USER: 'olga',
+  DATABASE_URL: database.appUrl,
+  MIGRATE_DATABASE_URL: database.ownerUrl,
+  DATA_DIR: dataDir,
+});
+
 const rotate = (
   args: readonly string[] = [],
   variables: Record<string, string> = {},
-): Promise<Outcome> =>
-  commandLine(
-    {
-      SUDO_USER: 'olga',
-      DATABASE_URL: database.appUrl,
-      MIGRATE_DATABASE_URL: database.ownerUrl,
-      DATA_DIR: dataDir,
-      ...variables,
-    },
-    'keys',
-    'rotate',
-    ...args,
-  );
+): Promise<Outcome> => operate({ ...settings(), ...variables }, 'keys', 'rotate', ...args);
+
+/** As an operator types it: the command line makes one line of an error. */
+const rotateAlone = (...args: string[]): Promise<Outcome> =>
+  commandLine(settings(), 'keys', 'rotate', ...args);
 
 async function rotated(
   args: readonly string[] = [],
@@ -158,7 +158,7 @@ describe('keys rotate in local mode', () => {
     const [old] = localKeys(dataDir).data as [Buffer];
     const text = await sealUnder(old, 'usr_1');
     await sealUnder(randomBytes(32), 'usr_2');
-    const { code, stdout, stderr } = await rotate(['--data']);
+    const { code, stdout, stderr } = await rotateAlone('--data');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('No key in DATA_KEY opens the data key usr_2\n');
     const kept = localKeys(dataDir).data;
@@ -172,7 +172,7 @@ describe('keys rotate in local mode', () => {
     await database.pool.query(
       `insert into process_heartbeat (process_id, kind, host, pid) values ('one', 'worker', 'here', 1)`,
     );
-    const { code, stdout, stderr } = await rotate();
+    const { code, stdout, stderr } = await rotateAlone();
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
       'The app is running with the old keys, or just stopped. Stop it and try again in 30 seconds.\n',
@@ -189,7 +189,8 @@ describe('keys rotate in local mode', () => {
     try {
       await client.query(`select pg_advisory_lock(hashtext('sevenfold keys rotate'))`);
       const { code, stderr } = await rotate();
-      expect([code, stderr]).toEqual([1, 'Another rotation of the keys is in progress\n']);
+      expect(code).toBe(1);
+      expect(stderr).toContain('Another rotation of the keys is in progress');
     } finally {
       client.release(true);
     }

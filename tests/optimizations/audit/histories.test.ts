@@ -17,7 +17,7 @@ import type { Append, World } from '#tests/optimizations/run/world.ts';
  * Every history that the deciders can produce, under crashes, races and late answers, is found right:
  * a check that is stricter than the product would accuse an honest run.
  */
-const runs = process.env['PROPERTY_RUNS'] === undefined ? 100 : 1_000;
+const runs = process.env['PROPERTY_RUNS'] === undefined ? 40 : 1_000;
 
 test(
   'no run of any world is accused of anything, and nearly all checks meet their subject',

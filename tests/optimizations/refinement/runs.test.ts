@@ -129,6 +129,12 @@ async function asked(): Promise<void> {
   root = await council.ask(person, question);
 }
 
+let unrefined: Optimization | null = null;
+/** A root that no test before has refined. */
+async function askedOnce(): Promise<void> {
+  root = unrefined ??= await council.ask(person, question);
+}
+
 const read = async (runId: string) =>
   council.data<Optimization>(`/optimizations/${runId}`, { token: person.token });
 
@@ -351,6 +357,9 @@ describe('a paid refinement', () => {
       ...root.models.map(({ seat }) => `${first.id}/review.${seat}`),
       ...root.models.map(({ seat }) => `review.${seat}`),
     ]);
+    // Only the newest can be refined.
+    expect((await refine({}, first.id)).status).toBe(409);
+    expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
   });
 });
 
@@ -373,37 +382,21 @@ describe('a call that begins a refinement', () => {
     await council.ended(person, refinements[0]!.id);
   });
 
-  test('a call with the same key again gets the same refinement', async () => {
-    const [one, again] = [await refine({}, root.id, 'once'), await refine({}, root.id, 'once')];
+  test('a call with the same key again gets the same refinement, and another price than was agreed to gets none', async () => {
+    const response = await refine({ price: 2 });
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({ code: 'price-changed', price: 0 });
+    expect((await read(root.id)).refinements).toEqual([]);
+    const keyed = async () => refine({ price: 0 }, root.id, 'once');
+    const [one, again] = [await keyed(), await keyed()];
     expect([one.status, again.status]).toEqual([201, 201]);
     const [first, second] = [await one.json(), await again.json()] as { data: Optimization }[];
     expect(second?.data.id).toBe(first?.data.id);
     await council.ended(person, first!.data.id);
     expect((await read(root.id)).refinements).toHaveLength(1);
     expect((await refine({ instruction: 'Other.' }, root.id, 'once')).status).toBe(409);
-  });
-
-  test('a refinement that costs another price than was agreed to is not begun', async () => {
-    const response = await refine({ price: 2 });
-    expect(response.status).toBe(409);
-    expect(await response.json()).toMatchObject({ code: 'price-changed', price: 0 });
-    expect((await read(root.id)).refinements).toEqual([]);
-    await refined({ price: 0 });
     expect((await refine({ price: 0 })).status).toBe(409);
     expect(await refined({ price: 2 })).toMatchObject({ credits: { charged: 2 } });
-  });
-
-  test('a run that has not completed, and a refinement that is not the newest, cannot be refined', async () => {
-    const draft = await council.data<Optimization>('/optimizations', {
-      token: person.token,
-      body: question,
-    });
-    expect((await refine({}, draft.id)).status).toBe(409);
-    expect(draft.refinable).toBeNull();
-    const first = await refined();
-    await refined();
-    expect((await refine({}, first.id)).status).toBe(409);
-    expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
   });
 
   test('a run that is deleted while its refinement begins has none, and no credits are held', async () => {
@@ -523,7 +516,7 @@ describe('a call that begins a refinement', () => {
 });
 
 describe('a call that begins no refinement', () => {
-  beforeAll(asked);
+  beforeAll(askedOnce);
   afterEach(async () => expect((await read(root.id)).refinements).toEqual([]));
 
   test('fields that are wrong are refused by name, and another person’s run is not found', async () => {
@@ -541,6 +534,15 @@ describe('a call that begins no refinement', () => {
     }
     const { token } = await council.signUp();
     expect((await post(`/optimizations/${root.id}/refine`, { body: {}, token })).status).toBe(404);
+  });
+
+  test('a run that has not completed cannot be refined', async () => {
+    const draft = await council.data<Optimization>('/optimizations', {
+      token: person.token,
+      body: question,
+    });
+    expect((await refine({}, draft.id)).status).toBe(409);
+    expect(draft.refinable).toBeNull();
   });
 
   test('once today’s models have cost the limit, a refinement is refused and nothing is held', async () => {
@@ -618,7 +620,7 @@ describe('what a refinement says of the votes before it', () => {
 describe('a refinement belongs to its root', () => {
   let run: Optimization;
   beforeAll(async () => {
-    await asked();
+    await askedOnce();
     run = await refined({ changed_fact: fact });
   });
 

@@ -3,6 +3,7 @@ import { grantCommands } from '#services/cli/credits/grants.ts';
 import { parseCall } from '#services/cli/command.ts';
 import { openDatabase } from '#services/cli/database.ts';
 import { eventCommands } from '#services/cli/events.ts';
+import { keyCommands } from '#services/cli/keys.ts';
 import { optimizationCommands } from '#services/cli/optimizations.ts';
 import { projectionCommands } from '#services/cli/projections.ts';
 import { tokenCommands } from '#services/cli/access/tokens.ts';
@@ -18,6 +19,7 @@ const commands = [
   ...creditCommands,
   ...grantCommands,
   ...eventCommands,
+  ...keyCommands,
   ...optimizationCommands,
   ...projectionCommands,
   ...tokenCommands,

@@ -17,7 +17,7 @@ let operator: ChildProcess | null = null;
 let asked = 0;
 const waiting = new Map<number, PromiseWithResolvers<Outcome>>();
 
-/** Runs a command about credits, events, runs, read models or tokens; `settings` name the database. */
+/** Runs a command about credits, events, keys, runs, read models or tokens; `settings` name the database. */
 export async function operate(settings: Settings, ...args: string[]): Promise<Outcome> {
   operator ??= start();
   const id = (asked += 1);

@@ -88,8 +88,8 @@ export type Obedient = {
   known: () => Known;
   /** What follows is without an attack, and is what an attack is compared with. */
   record: () => void;
-  /** What follows is attacked; null for an attack by the person alone. */
-  attack: (by: ModelAttack | null) => void;
+  /** What follows is attacked by at most one attack of each stage; none is an attack by the person alone. */
+  attack: (...by: readonly ModelAttack[]) => void;
 };
 
 /** @param attacker the model of a seat that is neither writer nor verifier */
@@ -98,7 +98,7 @@ export function obedientModels(simulated: Respond, attacker: string): Obedient {
   const heard: Request[] = [];
   const misled: string[] = [];
   let isRecording = true;
-  let malicious: ModelAttack | null = null;
+  let malicious: readonly ModelAttack[] = [];
 
   const known = (): Known => {
     const readings = [...clean.values()].map(({ reading }) => reading);
@@ -130,12 +130,11 @@ export function obedientModels(simulated: Respond, attacker: string): Obedient {
       misled.push(key);
       return reply(obeying(own));
     }
-    const isAttacker =
-      malicious?.stage === stage &&
-      (request.model === attacker || !['opinion', 'review'].includes(stage));
-    if (malicious !== null && isAttacker) return reply(malicious.reply(own, known()));
+    const attack = malicious.find((each) => each.stage === stage);
+    const isAttacker = request.model === attacker || !['opinion', 'review'].includes(stage);
+    if (attack !== undefined && isAttacker) return reply(attack.reply(own, known()));
     return reply(
-      malicious?.isReported && stage === 'review'
+      malicious.some(({ isReported }) => isReported) && stage === 'review'
         ? { ...own, injection_suspected: answers.changed }
         : own,
     );
@@ -149,7 +148,7 @@ export function obedientModels(simulated: Respond, attacker: string): Obedient {
     record() {
       isRecording = true;
     },
-    attack(by) {
+    attack(...by) {
       isRecording = false;
       malicious = by;
       heard.length = 0;

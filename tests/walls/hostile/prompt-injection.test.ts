@@ -101,7 +101,7 @@ const groups = Array.from({ length: 4 }, (_, index) =>
   names: attacks.map(({ name, at }) => `${name} (${at})`).join(', '),
 }));
 test.each(groups)('no vote changes by $names', async ({ attacks }) => {
-  models.attack(null);
+  models.attack();
   const body = attacks.reduce(attacked, asked);
   expect(await check(body)).toEqual(cleanCheck);
   const run = await council.ask(person, body);
@@ -112,15 +112,31 @@ test.each(groups)('no vote changes by $names', async ({ attacks }) => {
   await expectHarmless(run);
 });
 
-test.each(modelAttacks)('$name leaves the votes of the others as they were', async (attack) => {
-  models.attack(attack);
-  const run = await council.ask(person, asked);
-  expect(models.misled).toEqual([]);
-  expect(run.status).toBe('completed');
-  expect(othersOf(run)).toEqual(othersOf(clean));
-  expect(endingOf(run)).toBe(attack.ends);
-  await expectHarmless(run);
-});
+/** Those that change nothing: one of each stage in a run. */
+const harmless = modelAttacks.filter(({ ends }) => ends === 'same');
+const rounds = Object.values(Object.groupBy(harmless, ({ stage }) => stage))
+  .reduce<ModelAttack[][]>((runs, attacks) => {
+    attacks.forEach((attack, at) => (runs[at] ??= []).push(attack));
+    return runs;
+  }, [])
+  .concat(modelAttacks.filter(({ ends }) => ends !== 'same').map((attack) => [attack]))
+  .map((attacks) => ({
+    attacks,
+    names: attacks.map(({ name }) => name).join(', '),
+    ends: attacks[0]?.ends,
+  }));
+test.each(rounds)(
+  '$names: the votes of the others stay as they were',
+  async ({ attacks, ends }) => {
+    models.attack(...attacks);
+    const run = await council.ask(person, asked);
+    expect(models.misled).toEqual([]);
+    expect(run.status).toBe('completed');
+    expect(othersOf(run)).toEqual(othersOf(clean));
+    expect(endingOf(run)).toBe(ends);
+    await expectHarmless(run);
+  },
+);
 
 /** As many attacks in a refinement as its two fields, in turn, have room for; the first is long. */
 const asFacts = [0, 2, 6]
@@ -131,7 +147,7 @@ const asFacts = [0, 2, 6]
     field: at % 2 === 0 ? ('changed_fact' as const) : ('instruction' as const),
   }));
 test.each(asFacts)('no second vote changes by $names as $field', async ({ attacks, field }) => {
-  models.attack(null);
+  models.attack();
   const codes = codesOfNext();
   const known = { ...models.known(), codes };
   const run = await refined({ [field]: attacks.map(({ text }) => text(known)).join('\n') });
@@ -290,7 +306,7 @@ test('no secret, text of another person or text of an attack stands in a prompt,
   const keys = [...env.dataKeys, ...env.jwtKeys].map((key) => key.toString('base64'));
   const secret = [...keys, canary, council.database.appUrl];
   const inPrompts = prompts.join('\n');
-  expect(prompts.length).toBeGreaterThan(400);
+  expect(prompts.length).toBeGreaterThan(300);
   expect(secret.filter((text) => inPrompts.includes(text))).toEqual([]);
 
   const exported = await council.data<ExportReply>('/users/me/export', { token: person.token });
