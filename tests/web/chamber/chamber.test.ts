@@ -71,10 +71,11 @@ afterEach(async () => {
   expect(unexpected).toEqual([]);
 });
 
-type Options = { width?: number };
+type Options = { width?: number; motion?: 'no-preference' };
 
+/** Without motion by default: a chamber that is drawn anew for each frame is most of the work. */
 async function open(path: string, options: Options = {}): Promise<Page> {
-  const page = await tabs.open(options);
+  const page = await tabs.open({ motion: 'reduce', ...options });
   await page.goto(`${site.origin}${path}`);
   return page;
 }
@@ -141,7 +142,10 @@ describe('the chamber', () => {
   });
 
   it.each([1280, 390])('nothing moves during the run or when it ends, %i px', async (width) => {
-    const { page, server } = await watch(whole, untilStarted, { width });
+    const { page, server } = await watch(whole, untilStarted, {
+      width,
+      motion: 'no-preference',
+    });
     await page.evaluate(() => {
       const shifts = globalThis as unknown as { shifted: number };
       shifts.shifted = 0;
@@ -356,7 +360,7 @@ describe('the stream of a tab', () => {
         ? problem(503, 'unavailable', 'The server is starting')
         : server.api(call),
     );
-    const page = await tabs.open({}, { isFresh: true });
+    const page = await tabs.open({ motion: 'reduce' }, { isFresh: true });
     await page.clock.install();
     await page.goto(`${site.origin}/evolution-chamber?id=${runId}`);
     await page.getByText('Connected').waitFor();
