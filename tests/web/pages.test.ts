@@ -63,10 +63,13 @@ afterEach(async () => {
 
 async function open(
   path: string,
-  options: { width?: number; fontsLateByMs?: number } = {},
+  options: { width?: number; motion?: 'no-preference'; fontsLateByMs?: number } = {},
 ): Promise<Page> {
   const { fontsLateByMs, ...look } = options;
-  const page = await tabs.open(look, { isFresh: fontsLateByMs !== undefined });
+  const page = await tabs.open(
+    { motion: 'reduce', ...look },
+    { isFresh: fontsLateByMs !== undefined },
+  );
   if (fontsLateByMs !== undefined)
     await page.route('**/*.woff2', async (route) => {
       await sleep(fontsLateByMs);
@@ -132,7 +135,10 @@ describe('every public page', () => {
       await bare.goto(`${site.origin}${path}`);
       const text = await bare.locator('main').innerText();
       // Without a typeface that stands in, text moves when ours arrives.
-      const page = await open(path, hasStandInFonts ? { fontsLateByMs: 300 } : {});
+      const page = await open(path, {
+        motion: 'no-preference',
+        ...(hasStandInFonts ? { fontsLateByMs: 300 } : {}),
+      });
       await expect.poll(() => page.locator('main').innerText()).toBe(text);
       expect(await layoutShift(page)).toBeLessThanOrEqual(0.02);
       await page.setViewportSize({ width: 390, height: 900 });
