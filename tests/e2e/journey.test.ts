@@ -36,12 +36,21 @@ afterAll(async () => {
 /** Of a visitor who has not chosen about cookies yet. */
 const undecided = { cookies: [], origins: [] };
 
-/** A new window; an error in its console fails the test. */
+/** A new window, without motion by default: its frames are costly. An error in its console fails the test. */
 async function openPage(
-  options: { width?: number; height?: number; storageState?: typeof undecided } = {},
+  options: {
+    width?: number;
+    height?: number;
+    storageState?: typeof undecided;
+    reducedMotion?: 'no-preference';
+  } = {},
 ): Promise<{ page: Page; context: BrowserContext; consoleErrors: string[] }> {
   const { width = 1440, height = 900, ...state } = options;
-  const context = await browser.newContext({ viewport: { width, height }, ...state });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    reducedMotion: 'reduce',
+    ...state,
+  });
   const page = await context.newPage();
   const consoleErrors: string[] = [];
   page.on('console', (message) => {
@@ -91,7 +100,7 @@ async function checkBefore(): Promise<void> {
 describe('the main job', () => {
   test('the demo user asks a question, watches seven models to the end, and reads the result and the ledger', async () => {
     await checkBefore();
-    const { page, context, consoleErrors } = await openPage();
+    const { page, context, consoleErrors } = await openPage({ reducedMotion: 'no-preference' });
     await signInAsDemo(page);
     await page
       .getByRole('heading', { level: 1, name: /^Good (morning|afternoon|evening), Demo/ })
@@ -446,7 +455,10 @@ describe('a session', () => {
 
   /** A browser of its own, as another device is. */
   async function newDevice(): Promise<BrowserContext> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      reducedMotion: 'reduce',
+    });
     opened.push(context);
     context.on('weberror', (error) => complaints.push(error.error().message));
     context.on('console', (message) => {

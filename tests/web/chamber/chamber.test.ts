@@ -73,7 +73,7 @@ afterEach(async () => {
 
 type Options = { width?: number; motion?: 'no-preference' };
 
-/** Without motion by default: a chamber that is drawn anew for each frame is most of the work. */
+/** Without motion by default: the frames of a running chamber are costly. */
 async function open(path: string, options: Options = {}): Promise<Page> {
   const page = await tabs.open({ motion: 'reduce', ...options });
   await page.goto(`${site.origin}${path}`);

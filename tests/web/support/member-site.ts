@@ -472,9 +472,6 @@ export async function violations(opened: Page, options?: axe.RunOptions): Promis
   return findings(opened, options);
 }
 
-/** The only rules that depend on the theme. */
-const colorRules = ['color-contrast', 'link-in-text-block'];
-
 /**
  * What axe finds on the whole page in these looks, and where it scrolls sideways: each theme and each width
  * once, because contrast depends on the theme, layout and targets on the width.
