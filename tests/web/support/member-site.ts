@@ -1,5 +1,4 @@
 import type { DueOutcomes } from '#services/optimizations/contract/outcomes.ts';
-import type axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type {
@@ -457,7 +456,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
 }
 
 /** The violations on the whole page, each with its markup. */
-export async function violations(opened: Page, options?: axe.RunOptions): Promise<string[]> {
+export async function violations(opened: Page): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
@@ -469,7 +468,7 @@ export async function violations(opened: Page, options?: axe.RunOptions): Promis
       .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime));
     await Promise.allSettled(ending.map(({ finished }) => finished));
   });
-  return findings(opened, options);
+  return findings(opened);
 }
 
 /**
