@@ -5,6 +5,8 @@ import { testPassword } from '#tests/support/password.ts';
 import { freePort } from '#services/platform/process/listen.ts';
 import {
   commandLine,
+  createClient,
+  eventually,
   startApplication,
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
@@ -34,12 +36,21 @@ afterAll(async () => {
 /** Of a visitor who has not chosen about cookies yet. */
 const undecided = { cookies: [], origins: [] };
 
-/** A new window; an error in its console fails the test. */
+/** A new window, without motion by default: its frames are costly. An error in its console fails the test. */
 async function openPage(
-  options: { width?: number; height?: number; storageState?: typeof undecided } = {},
+  options: {
+    width?: number;
+    height?: number;
+    storageState?: typeof undecided;
+    reducedMotion?: 'no-preference';
+  } = {},
 ): Promise<{ page: Page; context: BrowserContext; consoleErrors: string[] }> {
   const { width = 1440, height = 900, ...state } = options;
-  const context = await browser.newContext({ viewport: { width, height }, ...state });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    reducedMotion: 'reduce',
+    ...state,
+  });
   const page = await context.newPage();
   const consoleErrors: string[] = [];
   page.on('console', (message) => {
@@ -63,9 +74,33 @@ async function signInAsDemo(page: Page): Promise<void> {
   await page.waitForURL('**/dashboard');
 }
 
+/** What the question of the main job is checked with, as the form sends it. */
+const checked = {
+  challenge: 'Should I sell yearly plans only, or keep monthly plans for my scheduling tool?',
+  context: 'Two hundred customers, half of them pay monthly.',
+  files: [{ name: 'customers.csv', text: 'Plan,Customers\nMonthly,100\nYearly,100' }],
+  challenge_type: 'sales',
+  objectives: [],
+  constraints: [],
+} as const;
+
+/** A start does not wait for a slow check, so a journey that needs its questions has the server know them first. */
+async function checkBefore(): Promise<void> {
+  const client = createClient(application.url, {});
+  const { token } = await client.data<{ token: string }>('/auth/login', { body: application.demo });
+  await eventually('a check that was not skipped', async () => {
+    const { skipped } = await client.data<{ skipped: boolean }>('/optimizations/check', {
+      token,
+      body: checked,
+    });
+    return !skipped;
+  });
+}
+
 describe('the main job', () => {
   test('the demo user asks a question, watches seven models to the end, and reads the result and the ledger', async () => {
-    const { page, context, consoleErrors } = await openPage();
+    await checkBefore();
+    const { page, context, consoleErrors } = await openPage({ reducedMotion: 'no-preference' });
     await signInAsDemo(page);
     await page
       .getByRole('heading', { level: 1, name: /^Good (morning|afternoon|evening), Demo/ })
@@ -73,22 +108,25 @@ describe('the main job', () => {
 
     await page.getByRole('link', { name: 'New Optimization' }).first().click();
     await page.waitForURL('**/optimization');
-    await page
-      .getByLabel(/What business challenge are you facing/)
-      .fill('Should I sell yearly plans only, or keep monthly plans for my scheduling tool?');
-    await page.getByLabel('Context').fill('Two hundred customers, half of them pay monthly.');
+    await page.getByLabel(/What business challenge are you facing/).fill(checked.challenge);
+    await page.getByLabel('Context').fill(checked.context);
+    const [file] = checked.files;
     await page.getByLabel('Files to add').setInputFiles({
-      name: 'customers.csv',
+      name: file.name,
       mimeType: 'text/csv',
-      buffer: Buffer.from('Plan,Customers\nMonthly,100\nYearly,100'),
+      buffer: Buffer.from(file.text),
     });
-    await page.getByRole('button', { name: 'Show text of customers.csv' }).click();
-    expect(await page.getByLabel('Text of customers.csv', { exact: true }).inputValue()).toBe(
-      'Plan,Customers\nMonthly,100\nYearly,100',
+    await page.getByRole('button', { name: `Show text of ${file.name}` }).click();
+    expect(await page.getByLabel(`Text of ${file.name}`, { exact: true }).inputValue()).toBe(
+      file.text,
     );
     await page.getByRole('radio', { name: /^Balanced/ }).check();
-    await page.getByRole('button', { name: 'Start Optimization' }).click();
-    await page.getByText('3 facts would help the models', { exact: true }).waitFor();
+    const [check] = await Promise.all([
+      page.waitForRequest('**/api/optimizations/check'),
+      page.getByRole('button', { name: 'Start Optimization' }).click(),
+    ]);
+    expect(check.postDataJSON()).toEqual(checked);
+    await page.getByText('3 facts would help the models', { exact: true }).waitFor(longPoll);
     await page.locator('[name="answer-1"]').fill('$19 a month');
     await page.getByRole('button', { name: 'Add answers' }).click();
     await page.getByRole('button', { name: 'Start Optimization' }).click();
@@ -417,7 +455,10 @@ describe('a session', () => {
 
   /** A browser of its own, as another device is. */
   async function newDevice(): Promise<BrowserContext> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      reducedMotion: 'reduce',
+    });
     opened.push(context);
     context.on('weberror', (error) => complaints.push(error.error().message));
     context.on('console', (message) => {
@@ -521,6 +562,28 @@ describe('a session', () => {
     await here.getByRole('radio', { name: /^Fast/ }).check();
     await here.getByRole('button', { name: 'Start Optimization' }).click();
     await here.waitForURL('**/evolution-chamber?id=opt_*');
+  });
+
+  test('an API key from the account settings opens the interface for programs until it is revoked', async () => {
+    const page = await (await newDevice()).newPage();
+    await signUp(page, 'programmer@example.com');
+    await page.goto(`${application.url}/profile`);
+    const keys = part(page, 'API keys');
+    await keys.getByRole('button', { name: 'Create key' }).click();
+    const form = keys.getByRole('form', { name: 'New API key' });
+    await form.getByLabel('Name').fill('Nightly report');
+    await form.getByRole('button', { name: 'Create key' }).click();
+    const key = await keys.getByLabel('Your new API key').inputValue();
+    const call = async () =>
+      fetch(`${application.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await call()).status).toBe(200);
+
+    await keys.getByRole('button', { name: 'Done' }).click();
+    await keys.getByRole('button', { name: 'Revoke Nightly report' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke this key?' });
+    await dialog.getByRole('button', { name: 'Revoke key' }).click();
+    await keys.getByText('Revoked Nightly report.').waitFor();
+    expect((await call()).status).toBe(401);
   });
 
   test('a user exports their data and deletes the account, and cannot sign in afterwards', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { policyVersion } from '#services/identity/contract/forms.ts';
 import { mailLimits } from '#services/platform/mail/mail.ts';
@@ -18,6 +18,7 @@ import {
   type Site,
   visitor,
 } from './support/site.ts';
+import { createTabs, type Tabs } from './support/tabs.ts';
 
 /**
  * The signed-out pages in a real browser. An error in the console, or a report of the content policy,
@@ -27,13 +28,21 @@ const paths = [...listedPaths, '/nowhere'];
 
 let browser: Browser;
 let site: Site;
-let context: BrowserContext | undefined;
+let tabs: Tabs;
 let consoleErrors: string[] = [];
 /** Console errors that a test expects. */
 let expected: RegExp | null = null;
 
 beforeAll(async () => {
   [browser, site] = await Promise.all([launchBrowser(), serveSite()]);
+  tabs = createTabs(browser, site.origin, (context) => {
+    context.on('weberror', (error) => consoleErrors.push(error.error().message));
+    context.on('console', (message) => {
+      // A failed request is no error of the page.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        consoleErrors.push(message.text());
+    });
+  });
 });
 
 afterAll(async () => {
@@ -42,8 +51,7 @@ afterAll(async () => {
 });
 
 afterEach(async () => {
-  await context?.close();
-  context = undefined;
+  await tabs.reset();
   site.answer(visitor);
   site.calls.length = 0;
   site.files.length = 0;
@@ -55,25 +63,13 @@ afterEach(async () => {
 
 async function open(
   path: string,
-  options: {
-    width?: number;
-    reducedMotion?: 'reduce';
-    fontsLateByMs?: number;
-  } = {},
+  options: { width?: number; motion?: 'no-preference'; fontsLateByMs?: number } = {},
 ): Promise<Page> {
-  context ??= await browser.newContext({
-    viewport: { width: options.width ?? 1280, height: 900 },
-    reducedMotion: options.reducedMotion ?? 'no-preference',
-  });
-  const page = await context.newPage();
-  page.on('pageerror', (error) => consoleErrors.push(error.message));
-  page.on('console', (message) => {
-    // A failed request is no error of the page.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
-      consoleErrors.push(message.text());
-    }
-  });
-  const { fontsLateByMs } = options;
+  const { fontsLateByMs, ...look } = options;
+  const page = await tabs.open(
+    { motion: 'reduce', ...look },
+    { isFresh: fontsLateByMs !== undefined },
+  );
   if (fontsLateByMs !== undefined)
     await page.route('**/*.woff2', async (route) => {
       await sleep(fontsLateByMs);
@@ -139,7 +135,10 @@ describe('every public page', () => {
       await bare.goto(`${site.origin}${path}`);
       const text = await bare.locator('main').innerText();
       // Without a typeface that stands in, text moves when ours arrives.
-      const page = await open(path, hasStandInFonts ? { fontsLateByMs: 300 } : {});
+      const page = await open(path, {
+        motion: 'no-preference',
+        ...(hasStandInFonts ? { fontsLateByMs: 300 } : {}),
+      });
       await expect.poll(() => page.locator('main').innerText()).toBe(text);
       expect(await layoutShift(page)).toBeLessThanOrEqual(0.02);
       await page.setViewportSize({ width: 390, height: 900 });

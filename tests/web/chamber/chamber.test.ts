@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   begin,
@@ -27,6 +27,7 @@ import { balance, runServer, type RunServer } from '#tests/web/support/run-serve
 import { resultStories } from '#tests/web/support/result-stories.ts';
 import { type Story, storyOf } from '#tests/web/support/run-story.ts';
 import { member, ok, problem, serveSite, sessionOf, type Site } from '#tests/web/support/site.ts';
+import { createTabs, type Tabs } from '#tests/web/support/tabs.ts';
 import { orderingWords } from '#services/optimizations/reading/words/result.ts';
 
 /**
@@ -35,9 +36,8 @@ import { orderingWords } from '#services/optimizations/reading/words/result.ts';
  */
 let browser: Browser;
 let site: Site;
-let context: BrowserContext | undefined;
+let tabs: Tabs;
 let consoleErrors: string[] = [];
-let requests: string[] = [];
 
 const whole = storyOf(closed());
 const eventsUntil = (script: ReturnType<typeof closed>): number => script.events.length;
@@ -49,6 +49,13 @@ const settled = (captured: number, refunded: number) =>
 
 beforeAll(async () => {
   [browser, site] = await Promise.all([launchBrowser(), serveSite({ api: member })]);
+  tabs = createTabs(browser, site.origin, (context) => {
+    context.on('weberror', (error) => consoleErrors.push(error.error().message));
+    context.on('console', (message) => {
+      if (message.type() === 'error' && !/Failed to load resource|ERR_/.test(message.text()))
+        consoleErrors.push(message.text());
+    });
+  });
 });
 
 afterAll(async () => {
@@ -57,29 +64,18 @@ afterAll(async () => {
 });
 
 afterEach(async () => {
-  await context?.close();
-  context = undefined;
+  await tabs.reset();
   site.answer(member);
   const unexpected = consoleErrors;
   consoleErrors = [];
-  requests = [];
   expect(unexpected).toEqual([]);
 });
 
-type Options = { width?: number; reducedMotion?: 'reduce' };
+type Options = { width?: number; motion?: 'no-preference' };
 
+/** Without motion by default: the frames of a running chamber are costly. */
 async function open(path: string, options: Options = {}): Promise<Page> {
-  context = await browser.newContext({
-    viewport: { width: options.width ?? 1280, height: 900 },
-    reducedMotion: options.reducedMotion ?? 'no-preference',
-  });
-  const page = await context.newPage();
-  page.on('pageerror', (error) => consoleErrors.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !/Failed to load resource|ERR_/.test(message.text()))
-      consoleErrors.push(message.text());
-  });
-  page.on('request', (request) => requests.push(request.url()));
+  const page = await tabs.open({ motion: 'reduce', ...options });
   await page.goto(`${site.origin}${path}`);
   return page;
 }
@@ -146,7 +142,10 @@ describe('the chamber', () => {
   });
 
   it.each([1280, 390])('nothing moves during the run or when it ends, %i px', async (width) => {
-    const { page, server } = await watch(whole, untilStarted, { width });
+    const { page, server } = await watch(whole, untilStarted, {
+      width,
+      motion: 'no-preference',
+    });
     await page.evaluate(() => {
       const shifts = globalThis as unknown as { shifted: number };
       shifts.shifted = 0;
@@ -361,8 +360,7 @@ describe('the stream of a tab', () => {
         ? problem(503, 'unavailable', 'The server is starting')
         : server.api(call),
     );
-    context = await browser.newContext();
-    const page = await context.newPage();
+    const page = await tabs.open({ motion: 'reduce' }, { isFresh: true });
     await page.clock.install();
     await page.goto(`${site.origin}/evolution-chamber?id=${runId}`);
     await page.getByText('Connected').waitFor();
@@ -487,7 +485,7 @@ describe('the result', () => {
 
   it('the result can be copied and downloaded as Markdown, and downloaded as JSON', async () => {
     const { page } = await read(whole);
-    await context?.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy as Markdown' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = await page.evaluate(() => navigator.clipboard.readText());

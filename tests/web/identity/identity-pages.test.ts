@@ -71,7 +71,7 @@ describe('the pages that an email leads to', () => {
 describe('the login page', () => {
   it('the login page emails a sign-in link, and another one after a minute', async () => {
     const api = server({ 'POST /api/auth/magic-link': done });
-    const page = await open('/login?redirect=%2Fcredits', { api });
+    const page = await open('/login?redirect=%2Fcredits', { api, isFresh: true });
     await page.clock.install();
     const button = page.getByRole('button', { name: /^Email me a sign-in link/ });
     await button.click();
@@ -130,7 +130,7 @@ describe('signing up', () => {
       'POST /api/auth/signup': pending,
       'POST /api/auth/resend-confirmation': done,
     });
-    const page = await open('/signup', { api });
+    const page = await open('/signup', { api, isFresh: true });
     await expect
       .poll(() => page.getByText('No card needed. You pay after you confirm your email.').count())
       .toBe(1);
@@ -525,7 +525,7 @@ describe('/auth/error', () => {
 describe('a forgotten password', () => {
   it('a request for a reset gets the same reply for every address, and another link after a minute', async () => {
     const api = server({ 'POST /api/auth/password/reset-request': done });
-    const page = await open('/forgot-password', { api });
+    const page = await open('/forgot-password', { api, isFresh: true });
     await page.clock.install();
     await page.getByRole('button', { name: 'Send link' }).click();
     await page.getByText('Email is required').waitFor();

@@ -30,7 +30,7 @@ export async function slowReplies(context: BrowserContext): Promise<void> {
   }, lateByMs);
 }
 
-/** Opens each address in a tab of its own. Returns those that move too much, and what moves there. */
+/** Opens each address. Returns those that move too much, and what moves there. */
 export async function movingPages(
   context: BrowserContext,
   addresses: readonly string[],
@@ -40,14 +40,15 @@ export async function movingPages(
   const moving: string[] = [];
   const waiting = [...addresses];
   const next = async (): Promise<void> => {
+    const page = await context.newPage();
     for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
-      const page = await openPage(context, address);
+      await openIn(page, address);
       await page.getByText(sentence).first().waitFor();
       moving.push(...(await tooMuch(page, address)));
-      await page.close();
     }
+    await page.close();
   };
-  await Promise.all(Array.from({ length: together }, next));
+  await Promise.all(Array.from({ length: Math.min(together, addresses.length) }, next));
   return moving;
 }
 
@@ -86,13 +87,17 @@ export async function movingChange(
 
 async function openPage(context: BrowserContext, address: string): Promise<Page> {
   const page = await context.newPage();
+  await openIn(page, address);
+  return page;
+}
+
+async function openIn(page: Page, address: string): Promise<void> {
   watchRequests(page);
   await page.goto(address);
   // The bell comes last, once the page is drawn.
   await page.getByRole('button', { name: 'Notifications' }).waitFor();
   await page.locator('html[data-late="0"]').waitFor();
   await settled(page);
-  return page;
 }
 
 /** Counts from `since`, in milliseconds of the page. */

@@ -13,7 +13,7 @@ export async function setup(): Promise<void> {
 }
 
 /** A choice that allows functional storage and nothing else; `consent.test.ts` fails when it is outdated. */
-const agreed = ['127.0.0.1', 'localhost'].map((domain) => ({
+export const agreed = ['127.0.0.1', 'localhost'].map((domain) => ({
   name: 'sf_consent',
   value: '1.f',
   domain,

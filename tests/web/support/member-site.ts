@@ -1,6 +1,5 @@
 import type { DueOutcomes } from '#services/optimizations/contract/outcomes.ts';
-import type axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type {
   Balance,
@@ -31,18 +30,12 @@ import {
   sessionOf,
   type Site,
 } from './site.ts';
+import { createTabs, type Tabs } from './tabs.ts';
 
 /**
  * The signed-in pages in a real browser, with the server's replies chosen by the test. An error in the
  * console, or a report of the content policy, fails its test.
  */
-
-export type Look = { theme: 'light' | 'dark'; width: number };
-/** Each theme and each width once: contrast depends on the theme, layout and targets on the width. */
-const looks: readonly Look[] = [
-  { theme: 'light', width: 1280 },
-  { theme: 'dark', width: 360 },
-];
 
 export const balance: Balance = {
   available_credits: 86,
@@ -403,7 +396,9 @@ export type MemberSite = {
       width?: number;
       theme?: 'light' | 'dark';
       api?: Api;
-      /** Prepares the page before its first navigation. */
+      /** For a test that installs a clock or a script later. */
+      isFresh?: boolean;
+      /** Prepares a fresh page before its first navigation. */
       prepare?: (page: Page) => Promise<void>;
     },
   ) => Promise<Page>;
@@ -414,19 +409,26 @@ export type MemberSite = {
 export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): MemberSite {
   let browser: Browser;
   let site: Site;
-  let context: BrowserContext | undefined;
+  let tabs: Tabs;
   let consoleErrors: string[] = [];
 
   beforeAll(async () => {
     [browser, site] = await Promise.all([launchBrowser(), serveSite({ isLocal })]);
+    tabs = createTabs(browser, site.origin, (context) => {
+      context.on('weberror', (error) => consoleErrors.push(error.error().message));
+      context.on('console', (message) => {
+        // A failed request is no error of the page.
+        const isCall = message.text().startsWith('Failed to load resource');
+        if (message.type() === 'error' && !isCall) consoleErrors.push(message.text());
+      });
+    });
   });
   afterAll(async () => {
     await browser.close();
     await site.close();
   });
   afterEach(async () => {
-    await context?.close();
-    context = undefined;
+    await tabs.reset();
     site.calls.length = 0;
     const unexpected = consoleErrors;
     consoleErrors = [];
@@ -435,21 +437,16 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
 
   return {
     site: () => site,
-    async open(path, { width = 1440, theme = 'light', api = member(), prepare } = {}) {
+    async open(
+      path,
+      { width = 1440, theme = 'light', api = member(), isFresh = false, prepare } = {},
+    ) {
       site.answer(api);
-      context ??= await browser.newContext({
-        viewport: { width, height: 900 },
-        colorScheme: theme,
-        reducedMotion: 'reduce',
-      });
-      const opened = await context.newPage();
+      const opened = await tabs.open(
+        { width, theme, motion: 'reduce' },
+        { isFresh: isFresh || prepare !== undefined },
+      );
       watchRequests(opened);
-      opened.on('pageerror', (error) => consoleErrors.push(error.message));
-      opened.on('console', (message) => {
-        // A failed request is no error of the page.
-        const isCall = message.text().startsWith('Failed to load resource');
-        if (message.type() === 'error' && !isCall) consoleErrors.push(message.text());
-      });
       await prepare?.(opened);
       await opened.goto(`${site.origin}${path}`);
       await opened.locator('main h1').waitFor();
@@ -459,7 +456,7 @@ export function useMemberSite({ isLocal = true }: { isLocal?: boolean } = {}): M
 }
 
 /** The violations on the whole page, each with its markup. */
-export async function violations(opened: Page, options?: axe.RunOptions): Promise<string[]> {
+export async function violations(opened: Page): Promise<string[]> {
   const height = await opened.evaluate(() => document.documentElement.scrollHeight);
   const width = opened.viewportSize()?.width ?? 1280;
   await opened.setViewportSize({ width, height: Math.max(height, 900) });
@@ -471,23 +468,23 @@ export async function violations(opened: Page, options?: axe.RunOptions): Promis
       .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime));
     await Promise.allSettled(ending.map(({ finished }) => finished));
   });
-  return findings(opened, options);
+  return findings(opened);
 }
 
-/** The only rules that depend on the theme. */
-const colorRules = ['color-contrast', 'link-in-text-block'];
-
-/** What axe finds on the whole page in these looks, and where it scrolls sideways. */
+/**
+ * What axe finds on the whole page in these looks, and where it scrolls sideways: each theme and each width
+ * once, because contrast depends on the theme, layout and targets on the width.
+ */
 export async function faultsInEveryLook(
   opened: Page,
-  chosen: readonly Look[] = looks,
+  { isDarkWide = false }: { isDarkWide?: boolean } = {},
 ): Promise<string[]> {
   const faults: string[] = [];
-  for (const [index, { theme, width }] of chosen.entries()) {
+  for (const width of [1280, 360]) {
+    const theme = (width === 1280) === isDarkWide ? 'dark' : 'light';
     await opened.emulateMedia({ colorScheme: theme });
     await opened.setViewportSize({ width, height: 900 });
-    const isSameWindow = chosen.slice(0, index).some((before) => before.width === width);
-    const found = await violations(opened, isSameWindow ? { runOnly: colorRules } : {});
+    const found = await violations(opened);
     const wider = await sidewaysScroll(opened);
     if (wider > 0) found.push(`it is ${wider} px wider than its window`);
     faults.push(...found.map((fault) => `${theme} at ${width} px: ${fault}`));

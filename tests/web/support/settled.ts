@@ -14,8 +14,9 @@ type Seen = {
 
 const seen = new WeakMap<Page, Seen>();
 
-/** Call it on a new page before its first navigation. */
+/** Call it on a new page before its first navigation; later calls change nothing. */
 export function watchRequests(page: Page): void {
+  if (seen.has(page)) return;
   const known: Seen = { open: new Set(), isAlive: false };
   seen.set(page, known);
   page.on('request', (request) => {

@@ -152,6 +152,7 @@ export async function serveSite(
       // A stream is sent as written; everything else is JSON.
       return body instanceof ReadableStream ? new Response(body, head) : Response.json(body, head);
     })
+    .get('/empty', (context) => context.html('<!doctype html><title>Empty</title>'))
     .use(async (context, next) => {
       files.push(context.req.path);
       await next();
