@@ -7,6 +7,8 @@ create table asked_run (
   run_id text not null,
   -- Null with an Idempotency-Key: it holds for good.
   expires_at timestamptz,
+  -- While a request begins the run; an equal one waits. Null afterwards.
+  claimed_at timestamptz,
   primary key (api_key_id, place)
 );
 create index asked_run_expires_at on asked_run (expires_at) where expires_at is not null;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { readBalance } from '#projections/credit-account.ts';
 import type { Balance } from '#services/credits/contract.ts';
@@ -14,6 +13,7 @@ import { findOwnRun } from '#services/optimizations/own-run.ts';
 import { nextRefinementId, refineRun } from '#services/optimizations/refinement/begin.ts';
 import type { RefineDependencies } from '#services/optimizations/refinement/begin.ts';
 import type { Known } from '#services/optimizations/run/state.ts';
+import { uuidV5 } from '#services/platform/ids.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { notFound } from '#services/platform/http/http.ts';
 import { Problem } from '#services/platform/problem.ts';
@@ -46,7 +46,7 @@ export type McpDependencies = CreateDependencies &
 export type McpCaller = Payer & {
   requireScope: McpActions['requireScope'];
   /** @throws Problem 429 */
-  takeTurn(limit: 'reads' | 'runs' | 'streams'): Promise<void>;
+  takeTurn(limit: 'reads' | 'streams'): Promise<void>;
   ask(request: CreateOptimizationRequest): Promise<string>;
   /**
    * The id of the refinement that `begin` was called with, or that an equal call of the same program has
@@ -92,7 +92,9 @@ export function createActions(dependencies: McpDependencies, caller: McpCaller):
     async refine(runId, request) {
       const newId = await nextRefinementId(pool, runId, await ownRun(runId));
       return caller.refineOnce({ runId, request, newId }, async (id) => {
-        const asked = { userId, apiKey, runId, id, commandId: randomUUID(), fingerprint: id };
+        // Derived, so that a repeat after a crash continues and another request does not.
+        const commandId = uuidV5(id, 'create', JSON.stringify(request));
+        const asked = { userId, apiKey, runId, id, commandId, fingerprint: commandId };
         await refineRun(dependencies, asked, request);
       });
     },

@@ -7,7 +7,6 @@ import type { KeyCaller } from '#services/platform/http/serve.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { askRun, runOnce } from '#services/programs/ask.ts';
 import type { AskDependencies } from '#services/programs/ask.ts';
-import { forgetAskedRun } from '#services/programs/asked-runs.ts';
 import type { McpCaller } from './actions.ts';
 
 export type ProgramDependencies = AskDependencies & {
@@ -47,21 +46,8 @@ export function programCaller(
         idempotencyKey: undefined,
       };
       const allow = async () => rateLimits.take('runs', userId, { userId });
-      const once = await runOnce(dependencies, asking, {
-        newRunId: newId,
-        allow,
-        async begin(id) {
-          try {
-            await begin(id);
-          } catch (error) {
-            // The draft of a refused refinement is discarded, so nothing can continue it.
-            if (error instanceof Problem)
-              await forgetAskedRun(dependencies.pool, { apiKeyId: apiKey.id, runId: id });
-            throw error;
-          }
-        },
-      });
-      return once.runId;
+      const { runId: id } = await runOnce(dependencies, asking, { newRunId: newId, allow, begin });
+      return id;
     },
     wait() {
       const leave = openStreams.open({ userId, apiKey, address: context.get('address') });

@@ -259,7 +259,9 @@ export function checkText(
       by: 'length',
     };
   const nonce = box.subarray(0, nonceLength);
-  return { fits: codeOf(subkey, nonce, context, text) === code, by: 'code' };
+  // UTF-8 has the same three bytes for every half of a character.
+  const fits = text.isWellFormed() && codeOf(subkey, nonce, context, text) === code;
+  return { fits, by: 'code' };
 }
 
 /** With the nonce, so that equal texts have different codes. */

@@ -1,5 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { executeOn, processRun, startRefusal } from '#services/optimizations/commands.ts';
+import {
+  discardDraft,
+  executeOn,
+  processRun,
+  startRefusal,
+} from '#services/optimizations/commands.ts';
 import type { Payer, StartDependencies } from '#services/optimizations/commands.ts';
 import type { CreateOptimizationRequest } from '#services/optimizations/contract/requests.ts';
 import { createCommand, knownStrategy } from '#services/optimizations/create.ts';
@@ -8,11 +14,19 @@ import type { ReadState } from '#services/optimizations/reading/read-run.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
 import { newId, uuidV5 } from '#services/platform/ids.ts';
+import { Problem } from '#services/platform/problem.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { initialState } from '#services/optimizations/run/state.ts';
 import type { RunState } from '#services/optimizations/run/state.ts';
-import { anotherRequest, findAskedRun, runOfRequest } from './asked-runs.ts';
-import type { Asking } from './asked-runs.ts';
+import {
+  anotherRequest,
+  claimRun,
+  claimSeconds,
+  findAskedRun,
+  forgetClaim,
+  releaseClaim,
+} from './asked-runs.ts';
+import type { Asking, Claim } from './asked-runs.ts';
 
 /** Creates and starts the run of a program's question, or joins the one that an equal request started. */
 export type AskDependencies = StartDependencies &
@@ -47,15 +61,15 @@ export async function askRun(
 
 type Once = {
   newRunId: string;
-  /** Refuses before anything is stored, unless the request joins a run. */
+  /** Refuses before anything is created. */
   allow: () => Promise<void>;
-  /** A repeat continues where the first one ended. */
+  /** A repeat continues where the first one ended; what is refused leaves no draft. */
   begin: (runId: string) => Promise<void>;
 };
 
 /**
- * One run for equal requests. An Idempotency-Key stays with its run, and is free for another request only
- * while no run was created for it.
+ * One run for equal requests. Of several at once one begins the run, and the others wait for it. An
+ * Idempotency-Key stays with its run, and is free for another request only while no run was created for it.
  *
  * @throws Problem 409 `idempotency-mismatch`, and what `allow` and `begin` throw
  */
@@ -64,20 +78,51 @@ export async function runOnce(
   asking: Asking,
   { newRunId, allow, begin }: Once,
 ): Promise<{ runId: string; joined: boolean }> {
-  const now = () => new Date(clock());
-  const isKeyed = asking.idempotencyKey !== undefined;
-  const found = await findAskedRun(pool, asking, now());
-  const state = found === null ? initialState() : await readState(found.runId);
-  if (found?.isSame === false && state.stage !== 'none') throw anotherRequest();
-  // A deleted run is joined by nobody; its Idempotency-Key stays with it.
-  const isGone = !isKeyed && 'hiddenAt' in state && state.hiddenAt !== null;
-  if (found?.isSame === true && hasBegun(state) && !isGone)
-    return { runId: found.runId, joined: true };
-  await allow();
-  const replacing = found !== null && (!found.isSame || isGone) ? found.runId : null;
-  const runId = await runOfRequest(pool, asking, { newRunId, replacing }, now());
-  await begin(runId);
-  return { runId, joined: runId !== newRunId };
+  for (let wait = 0; wait < mostWaits; wait += 1) {
+    const now = new Date(clock());
+    const found = await findAskedRun(pool, asking, now);
+    const state = found === null ? initialState() : await readState(found.runId);
+    // A deleted run is joined by nobody; its Idempotency-Key stays with it.
+    const isGone =
+      asking.idempotencyKey === undefined && 'hiddenAt' in state && state.hiddenAt !== null;
+    if (found?.isSame === true && hasBegun(state) && !isGone)
+      return { runId: found.runId, joined: true };
+    if (found?.isSame === false && state.stage !== 'none' && !found.isClaimed)
+      throw anotherRequest();
+    const continues = found?.isSame === true && !isGone;
+    const claim =
+      found?.isClaimed === true
+        ? null
+        : await claimRun(pool, asking, { newRunId, found: found?.runId ?? null, continues }, now);
+    if (claim !== null) {
+      await beginClaimed(pool, asking, claim, async () => {
+        await allow();
+        await begin(claim.runId);
+      });
+      return { runId: claim.runId, joined: false };
+    }
+    await sleep(waitMs);
+  }
+  throw new Problem('busy', 'Please send this request again.', { retryAfterSeconds: 1 });
+}
+
+/** A little longer than a claim lasts. */
+const waitMs = 100;
+const mostWaits = ((claimSeconds + 5) * 1000) / waitMs;
+
+async function beginClaimed(
+  pool: pg.Pool,
+  asking: Asking,
+  claim: Claim,
+  begin: () => Promise<void>,
+): Promise<void> {
+  try {
+    await begin();
+  } catch (error) {
+    await (error instanceof Problem ? forgetClaim : releaseClaim)(pool, asking, claim);
+    throw error;
+  }
+  await releaseClaim(pool, asking, claim);
 }
 
 const hasBegun = ({ stage }: RunState): boolean => stage !== 'none' && stage !== 'draft';
@@ -100,5 +145,11 @@ export async function beginRun(
     const asked = { command, commandId, fingerprint: commandId, actor: userId };
     await executeOn(bus, runId, asked, 'http');
   }
-  await processRun(dependencies, payer, runId, await readState(runId));
+  try {
+    await processRun(dependencies, payer, runId, await readState(runId));
+  } catch (error) {
+    // The program learns of no draft, so nobody would start it.
+    if (error instanceof Problem) await discardDraft(dependencies, runId);
+    throw error;
+  }
 }

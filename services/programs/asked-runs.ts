@@ -25,8 +25,19 @@ export const joinedWithinMinutes = 15;
 /** Expired rows that a new one deletes, so that no sweep is needed. */
 const forgottenAtOnce = 10;
 
+/** Longer than it takes to begin a run: the claim of a process that has crashed lasts no longer. */
+export const claimSeconds = 30;
+
+type AskedRun = {
+  runId: string;
+  /** Whether it was the same request. */
+  isSame: boolean;
+  /** Whether a request is beginning the run. */
+  isClaimed: boolean;
+};
+
 /**
- * The run of an earlier request, and whether that request was the same; null for the first.
+ * The run of an earlier request; null for the first.
  *
  * @throws Problem 400 for an Idempotency-Key of other characters
  */
@@ -34,69 +45,94 @@ export async function findAskedRun(
   pool: pg.Pool,
   asking: Asking,
   now: Date,
-): Promise<{ runId: string; isSame: boolean } | null> {
+): Promise<AskedRun | null> {
   const { place, fingerprint } = placeOf(asking);
-  const { rows } = await pool.query<{ runId: string; isSame: boolean }>(
-    `select run_id as "runId", fingerprint = $3 as "isSame" from asked_run
+  const { rows } = await pool.query<AskedRun>(
+    `select run_id as "runId", fingerprint = $3 as "isSame",
+       coalesce(claimed_at > now() - make_interval(secs => $5), false) as "isClaimed"
+     from asked_run
      where api_key_id = $1 and place = $2 and (expires_at is null or expires_at > $4)`,
-    [asking.apiKeyId, place, fingerprint, now],
+    [asking.apiKeyId, place, fingerprint, now, claimSeconds],
   );
   return rows[0] ?? null;
 }
 
+/** The right to begin a run, of one request at a time. */
+export type Claim = { runId: string; claimedAt: string };
+
 /**
- * The run of a request: `newRunId`, or that of an equal request at the same time.
- *
- * @param replacing the run of an earlier request that is not to be joined
- * @throws Problem 409 `idempotency-mismatch` for a key that another request took at the same time
+ * Claims the run of a request: the one that was found, when `continues`, or else `newRunId`. Null when
+ * another request came first.
  */
-export async function runOfRequest(
+export async function claimRun(
   pool: pg.Pool,
   asking: Asking,
-  { newRunId, replacing }: { newRunId: string; replacing: string | null },
+  { newRunId, found, continues }: { newRunId: string; found: string | null; continues: boolean },
   now: Date,
-): Promise<string> {
+): Promise<Claim | null> {
   const { place, fingerprint } = placeOf(asking);
   const expiresAt =
     asking.idempotencyKey === undefined
       ? new Date(now.getTime() + joinedWithinMinutes * 60_000)
       : null;
-  await pool.query(
+  const { rows } = await pool.query<Claim>(
     `with forgotten as (
        delete from asked_run where ctid = any (array(
          select ctid from asked_run where expires_at <= $5 and place <> $2
          limit $7 for update skip locked)))
-     insert into asked_run as asked (api_key_id, place, fingerprint, run_id, expires_at)
-     values ($1, $2, $3, $4, $6)
+     insert into asked_run as asked (api_key_id, place, fingerprint, run_id, expires_at, claimed_at)
+     values ($1, $2, $3, $4, $6, clock_timestamp())
      on conflict (api_key_id, place) do update
        set run_id = excluded.run_id, fingerprint = excluded.fingerprint,
-           expires_at = excluded.expires_at
-       where asked.expires_at <= $5 or asked.run_id = $8`,
-    [asking.apiKeyId, place, fingerprint, newRunId, now, expiresAt, forgottenAtOnce, replacing],
+           expires_at = excluded.expires_at, claimed_at = excluded.claimed_at
+       where (asked.expires_at <= $5 or asked.run_id = $8)
+         and (asked.claimed_at is null or asked.claimed_at < now() - make_interval(secs => $9))
+     returning run_id as "runId", claimed_at::text as "claimedAt"`,
+    [
+      asking.apiKeyId,
+      place,
+      fingerprint,
+      continues ? found : newRunId,
+      now,
+      expiresAt,
+      forgottenAtOnce,
+      found,
+      claimSeconds,
+    ],
   );
-  // A statement of its own, so that it sees what was committed during the insertion.
-  const found = await findAskedRun(pool, asking, now);
-  if (found === null)
-    throw new Problem('busy', 'Please send this request again.', { retryAfterSeconds: 1 });
-  if (!found.isSame) throw anotherRequest();
-  return found.runId;
+  return rows[0] ?? null;
+}
+
+/** Another request may join the run, or continue to begin it. */
+export async function releaseClaim(
+  pool: pg.Pool,
+  { apiKeyId }: Asking,
+  { runId, claimedAt }: Claim,
+): Promise<void> {
+  await pool.query(
+    `update asked_run set claimed_at = null
+     where api_key_id = $1 and run_id = $2 and claimed_at = $3::timestamptz`,
+    [apiKeyId, runId, claimedAt],
+  );
+}
+
+/** After a refusal, which binds nothing: the next request, equal or not, begins another run. */
+export async function forgetClaim(
+  pool: pg.Pool,
+  { apiKeyId }: Asking,
+  { runId, claimedAt }: Claim,
+): Promise<void> {
+  await pool.query(
+    `delete from asked_run
+     where api_key_id = $1 and run_id = $2 and claimed_at = $3::timestamptz`,
+    [apiKeyId, runId, claimedAt],
+  );
 }
 
 export function anotherRequest(): Problem {
   return new Problem(
     'idempotency-mismatch',
     'This Idempotency-Key was already used for a different request.',
-  );
-}
-
-/** After a refusal: the next identical request starts another run. */
-export async function forgetAskedRun(
-  pool: pg.Pool,
-  { apiKeyId, runId }: { apiKeyId: string; runId: string },
-): Promise<void> {
-  await pool.query(
-    'delete from asked_run where api_key_id = $1 and run_id = $2 and expires_at is not null',
-    [apiKeyId, runId],
   );
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { liveLimits } from '#services/live/limits.ts';
+import type { Balance } from '#services/credits/contract.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { keyScopes } from '#services/platform/contract.ts';
 import { openPort } from '#tests/live/sockets.ts';
@@ -109,8 +110,8 @@ describe.each(eras)('a client of the protocol (%s)', (era) => {
     expect(textOf(result)).toMatch(/^> Simulated/);
     expect(textOf(result)).toContain(shown.result?.decision);
 
-    const { available, held } = await call<{ available: number; held: number }>(client, 'balance');
-    expect({ available, held }).toEqual({ available: 1_000 - price, held: 0 });
+    const balance = await call<Balance>(client, 'balance');
+    expect(balance).toMatchObject({ available_credits: 1_000 - price, reserved_credits: 0 });
     await client.close();
   });
 
@@ -209,8 +210,12 @@ test('an identical refinement within minutes joins the first one and is charged 
   const input = { run_id: runId, instruction: 'We cannot hire anyone.' };
   const { refine_price: price } = await call<Read>(client, 'result', { run_id: runId });
   const asked = { ...input, price };
-  const first = await call<Begun>(client, 'refine', asked);
+  const [first, atOnce] = await Promise.all([
+    call<Begun>(client, 'refine', asked),
+    call<Begun>(client, 'refine', asked),
+  ]);
   expect(first).toMatchObject({ price: 0, simulated: true });
+  expect(atOnce.run_id).toBe(first.run_id);
   const running = await call<Begun>(client, 'refine', asked);
   await app.ended(ann, first.run_id);
   const ended = await call<Begun>(client, 'refine', asked);

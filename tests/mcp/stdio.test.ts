@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Balance } from '#services/credits/contract.ts';
 import { temporaryFolder } from '#tests/support/processes/processes.ts';
 import { variablesOf } from '#tests/support/variables.ts';
 import { call, refusal, textOf } from './clients.ts';
@@ -80,7 +81,7 @@ test('a whole run with the workers of the command alone', { timeout: 300_000 }, 
     credits: { price: begun.price, charged: begun.price },
   });
   expect(textOf(result)).toMatch(/^> Simulated/);
-  const { available } = await call<{ available: number }>(client, 'balance');
+  const { available_credits: available } = await call<Balance>(client, 'balance');
   expect(available).toBe(100 - begun.price);
   expect(await refusal(client, 'result', { run_id: `opt_${'0'.repeat(26)}` })).toContain(
     'Code: not-found',

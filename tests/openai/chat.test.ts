@@ -13,6 +13,9 @@ import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { recommendationMarkdown } from '#services/optimizations/reading/markdown/run-markdown.ts';
 import type { KeyScope } from '#services/platform/contract.ts';
 import { createHttpServer, listen, stopListening } from '#services/platform/process/listen.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
+import { newId } from '#services/platform/ids.ts';
+import { claimSeconds } from '#services/programs/asked-runs.ts';
 import { strategyIds } from '#services/models/strategy-list.ts';
 import type { Person } from '#tests/support/app.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
@@ -318,6 +321,64 @@ describe('one question, one run', () => {
       `update asked_run set expires_at = expires_at - interval '30 days'`,
     );
     expect((await ask('a')).id).toBe(first.id);
+  });
+
+  test('of different questions with one Idempotency-Key at once, one is asked', async () => {
+    const { client, person } = await program();
+    const ask = async (content: string) =>
+      client.chat.completions.create(
+        { model: 'fast', messages: [{ role: 'user', content }] },
+        { headers: { 'Idempotency-Key': 'one' } },
+      );
+    const questions = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
+    const all = await Promise.allSettled(questions.map(ask));
+    const asked = all.findIndex(({ status }) => status === 'fulfilled');
+    expect(
+      all.flatMap((one) => (one.status === 'rejected' ? [(one.reason as APIError).code] : [])),
+    ).toEqual(Array.from({ length: 3 }, () => 'idempotency-mismatch'));
+    await ask(questions[asked]!);
+    expect(await runsOf(app, person)).toHaveLength(1);
+    expect(await chargesOf(app, person)).toBe(1);
+  });
+
+  test('of different questions at once, those that cannot be paid are over, and bind nothing', async () => {
+    const { credits } = loadCatalogue(null).strategyOf('fast')!;
+    const { client, person } = await program(app, { credits });
+    const contents = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
+    const ask = async (content: string) =>
+      client.chat.completions.create(
+        { model: 'fast', messages: [{ role: 'user', content }] },
+        { headers: { 'Idempotency-Key': content } },
+      );
+    const all = await Promise.allSettled(contents.map(ask));
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const listed = await app.data<{ status: string }[]>('/optimizations', { token: person.token });
+    expect(listed.map(({ status }) => status)).not.toContain('pending');
+    const refused = contents[all.findIndex(({ status }) => status === 'rejected')]!;
+    await give(app, person.userId, credits);
+    // Another question under the key of a refused one.
+    const other = await client.chat.completions.create(
+      { model: 'fast', messages: [{ role: 'user', content: 'Sell?' }] },
+      { headers: { 'Idempotency-Key': refused } },
+    );
+    expect(other).toMatchObject({ run: { joined: false } });
+    expect(await chargesOf(app, person)).toBe(2);
+  });
+
+  test('a request that crashed while it began is continued, and meanwhile waited for', async () => {
+    const { client, person, keyId } = await program();
+    const options = { headers: { 'Idempotency-Key': 'crashed' } };
+    await client.chat.completions.create(asked, options);
+    const [runId] = await runsOf(app, person);
+    const next = newId('opt');
+    await app.database.ownerPool.query(
+      `update asked_run set run_id = $2, claimed_at = now() - make_interval(secs => $3)
+       where api_key_id = $1`,
+      [keyId, next, claimSeconds - 1],
+    );
+    const continued = await client.chat.completions.create(asked, options);
+    expect(continued).toMatchObject({ id: `chatcmpl-${next}`, run: { joined: false } });
+    expect(await runsOf(app, person)).toEqual([next, runId]);
   });
 
   test('a refused request leaves its Idempotency-Key free, and a deleted run keeps its own', async () => {

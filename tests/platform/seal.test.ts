@@ -121,6 +121,9 @@ test('the subkey shows whether a sealed text has these words, at its place', asy
   ];
   for (const [key, text, place] of others)
     expect(checkText(key, sealed, place, text)).toEqual({ fits: false, by: 'code' });
+  const odd = await sealer.seal(keyId, context, 'seven \ufffd');
+  expect(checkText(subkey, odd, context, 'seven \ufffd').fits).toBe(true);
+  expect(checkText(subkey, odd, context, 'seven \ud83d').fits).toBe(false);
   const again = await sealer.seal(keyId, context, 'Grüße');
   expect(again.split('.')[4]).not.toBe(sealed.split('.')[4]);
 });

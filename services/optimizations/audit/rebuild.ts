@@ -35,14 +35,21 @@ export type Texts = ReadonlyMap<string, string>;
 /** With the key of the codes, because a code says which of two prompts was sent. */
 type Given = Pick<Evidence, 'runs'> & { texts: Texts; macKey: string };
 
-/** Those that have a code. */
+/** Of all prompts together. Those of a run of seven models have about 600,000; a long outage makes a hundred times as many. */
+const mostCharacters = 100_000_000;
+
+/** Those that have a code. @throws RangeError when their prompts would not fit into memory */
 export async function rebuildCalls(given: Given): Promise<RebuiltCall[]> {
   const rebuilt: RebuiltCall[] = [];
+  let characters = 0;
   for (const run of given.runs) {
     const seen: Seen = new Map();
     for (const [index, event] of run.events.entries()) {
       if (event.type !== 'CallStarted' || event.data['promptMac'] === undefined) continue;
-      rebuilt.push(rebuildCall(given, run, index, seen));
+      const call = rebuildCall(given, run, index, seen);
+      characters += 'text' in call.made ? call.made.text.length : 0;
+      if (characters > mostCharacters) throw new RangeError('the prompts are too long together');
+      rebuilt.push(call);
       // A long run takes a while, and an API process has others to serve.
       await otherWork();
     }

@@ -34,16 +34,19 @@ export async function auditPack(pack: WholePack, roots?: readonly string[]): Pro
       ...attempt('prompts and texts of every event', () => missingChecks(pack)),
       ...checks,
     ],
-    notes: [...notes, ...creditsNote(pack.evidence)],
+    notes: [...notes, ...unprovenFacts(pack.evidence)],
     unproven: unproven.flatMap((text) => unprovenLine(pack, text)),
   };
 }
 
-/** The file has no whole events of the account, because they hold its balance. */
-function creditsNote({ credits }: Evidence): string[] {
-  return credits.length === 0
-    ? []
-    : ['nothing in the file proves the times and hashes of the entries of the account'];
+/** The file has no whole events of the account, because they hold its balance. A root covers only hashes. */
+function unprovenFacts({ credits, anchors, texts }: Evidence): string[] {
+  const facts = [
+    ...(credits.length > 0 ? ['the times and hashes of the entries of the account'] : []),
+    ...(anchors.length > 0 ? ['the number and time of an anchor'] : []),
+    ...(texts === 'erased' ? ['that the texts have been erased, and not left out'] : []),
+  ];
+  return facts.map((fact) => `nothing in the file proves ${fact}`);
 }
 
 /** None for a text without an event, which a check has refused. */
