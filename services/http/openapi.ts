@@ -128,7 +128,7 @@ const liveDocs = ({ publicUrl }: { publicUrl: string }): Json => ({
 
 const introduction = ({ publicUrl }: { publicUrl: string }) =>
   [
-    'Every successful response is JSON with its content in `data`. Paginated lists also have `pagination`',
+    'Unless a call says otherwise, every successful response is JSON with its content in `data`. Paginated lists also have `pagination`',
     'beside it. Every error is `application/problem+json` with a stable `code`.',
     'An unsupported method gets 405 `method-not-allowed` with an `Allow` header. A URL that is',
     'too long gets 414 `address-too-long`.',

@@ -28,7 +28,6 @@ type Tool<Input extends v.GenericSchema, Output extends v.GenericSchema> = {
   description(actions: McpActions): string;
   /** Null: a key of any scope. */
   scope: KeyScope | null;
-  annotations: ToolAnnotations;
   input: Input;
   output: Output;
   call(
@@ -43,10 +42,20 @@ type Tool<Input extends v.GenericSchema, Output extends v.GenericSchema> = {
 
 export type RegisterTool = (server: McpServer, actions: McpActions, log: Log) => void;
 
+const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
+/** Starts a run, which asks models elsewhere and costs credits. */
+const starts: ToolAnnotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: true,
+};
+
 export function defineTool<Input extends v.GenericSchema, Output extends v.GenericSchema>(
   tool: Tool<Input, Output>,
 ): RegisterTool {
-  const { name, title, annotations, scope } = tool;
+  const { name, title, scope } = tool;
+  const annotations = scope === 'run' ? starts : reads;
   const rights = scope === null ? '' : ` Needs the scope ${scope}.`;
   const inputSchema = standard(tool.input);
   const outputSchema = standard(tool.output);

@@ -80,7 +80,7 @@ describe('a key', () => {
 
   test.each([
     ['no scope', { scopes: [] }, 'scopes', 'Choose at least one scope.'],
-    ['an unknown scope', { scopes: ['admin'] }, 'scopes.0', 'Not a scope'],
+    ['an unknown scope', { scopes: ['admin'] }, 'scopes.0', 'Choose among run, read, credits:read'],
     [
       'more scopes than there are',
       { scopes: ['run', 'run', 'run', 'run'] },

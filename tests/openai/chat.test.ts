@@ -332,11 +332,11 @@ describe('one question, one run', () => {
       );
     const questions = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
     const all = await Promise.allSettled(questions.map(ask));
-    const asked = all.findIndex(({ status }) => status === 'fulfilled');
+    const won = all.findIndex(({ status }) => status === 'fulfilled');
     expect(
       all.flatMap((one) => (one.status === 'rejected' ? [(one.reason as APIError).code] : [])),
     ).toEqual(Array.from({ length: 3 }, () => 'idempotency-mismatch'));
-    await ask(questions[asked]!);
+    await ask(questions[won]!);
     expect(await runsOf(app, person)).toHaveLength(1);
     expect(await chargesOf(app, person)).toBe(1);
   });

@@ -37,7 +37,7 @@ export const verify: CliCommand = {
     if (!pack.ok) {
       printResult(call, { verified: false, problem: pack.problem }, [
         printable(`NOT  ${pack.problem}`),
-        'This is not the file that was exported.',
+        'This is not a file of evidence as it was exported.',
       ]);
       return 1;
     }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { softwareVersion } from '#services/platform/software.ts';
 import { strongestOf } from '#services/evaluation/answers/conditions.ts';
 import { collectedCase } from '#services/evaluation/collected.ts';
 import type { CollectedCase } from '#services/evaluation/collected.ts';
@@ -92,7 +92,7 @@ export function reportOf(
     at,
     seed: plan.seed,
     versions: {
-      product: productVersion(),
+      product: softwareVersion,
       ...plan.versions,
       metric: currentMetric.version,
       catalogue: plan.catalogue.version,
@@ -203,9 +203,4 @@ function reported(
     inputPerMTok: offer?.price?.inputPerMTok ?? null,
     outputPerMTok: offer?.price?.outputPerMTok ?? null,
   };
-}
-
-function productVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -11,7 +11,7 @@ export const apiKeyLimits = {
 } as const;
 
 const Scope = v.pipe(
-  v.picklist(keyScopes, 'Not a scope'),
+  v.picklist(keyScopes, `Choose among ${keyScopes.join(', ')}`),
   v.description(
     '`read`: runs, recipes, and the live stream. `run`: create, start, refine, and cancel runs, check a question, read files, estimate; the replies include the run. `credits:read`: balance, history, analytics, and the balance in the live stream',
   ),

@@ -35,12 +35,6 @@ export const ask = defineTool({
   description: (actions) =>
     `Puts one business question to a panel of AI models and starts a run. COSTS CREDITS of the user: ${pricesOf(actions)}. The price is reserved now and charged when the run ends; what is not used is returned. Ask the user before you spend them. Answers at once with a run_id; the recommendation takes minutes, so call \`follow\` and then \`result\`. An identical call within ${joinedWithinMinutes} minutes joins the run of the first one and costs nothing more.`,
   scope: 'run',
-  annotations: {
-    readOnlyHint: false,
-    destructiveHint: false,
-    idempotentHint: false,
-    openWorldHint: true,
-  },
   input: Question,
   output: Begun,
   async call({ question, ...asked }, { actions }) {

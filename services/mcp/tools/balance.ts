@@ -8,7 +8,6 @@ export const balance = defineTool({
   description: () =>
     "The user's credits: available for runs, reserved by runs in progress, and owed. Costs nothing.",
   scope: 'credits:read',
-  annotations: { readOnlyHint: true, openWorldHint: false },
   input: v.strictObject({}),
   output: Balance,
   async call(_input, { actions }) {

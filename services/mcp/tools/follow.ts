@@ -15,7 +15,6 @@ export const follow = defineTool({
   description: () =>
     `Waits until a run has ended, at most \`seconds\` (${followSeconds} unless given), and says how far it is. Costs nothing. Sends progress notifications to clients that ask for them. Call it again while \`ended\` is false; a call that is cut off never stops the run.`,
   scope: 'read',
-  annotations: { readOnlyHint: true, openWorldHint: false },
   input: v.strictObject({
     run_id: v.pipe(IdText('opt'), v.description('The run, from `ask` or `refine`')),
     seconds: v.pipe(

@@ -11,12 +11,6 @@ export const refine = defineTool({
   description: () =>
     `Lets the models of a completed run vote again, with an instruction, with a fact that differs from what they assumed, or with neither. MAY COST CREDITS of the user: \`result\` names the price as refine_price; it is 0 while the price of the run covers it. Send that price as \`price\`, so that a changed one is refused. Starts a run of its own and answers at once with its run_id: call \`follow\` and then \`result\`. An identical call within ${joinedWithinMinutes} minutes joins the refinement of the first one and costs nothing more.`,
   scope: 'run',
-  annotations: {
-    readOnlyHint: false,
-    destructiveHint: false,
-    idempotentHint: false,
-    openWorldHint: true,
-  },
   input: v.strictObject({
     run_id: v.pipe(IdText('opt'), v.description('The completed run')),
     ...RefineRequest.entries,

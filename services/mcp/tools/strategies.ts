@@ -9,7 +9,6 @@ export const strategies = defineTool({
   description: () =>
     'Lists the strategies that `ask` can use: the price of each in credits, the models on its panel, how long a run takes, and whether it can start now. Costs nothing. Call it before `ask` when the user cares about price, time or models.',
   scope: null,
-  annotations: { readOnlyHint: true, openWorldHint: false },
   input: v.strictObject({ allow_simulated: v.optional(AllowSimulated, false) }),
   output: v.object({
     strategies: v.array(

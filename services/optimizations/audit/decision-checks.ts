@@ -72,7 +72,7 @@ function checksOf(before: Before, event: OptimizationEvent, at: StoredEvent): Ch
     case 'DraftChecked':
       return [draftCheck(state, event, at)];
     case 'SynthesisJudged':
-      return [judgementCheck(state, event, at)];
+      return [judgmentCheck(state, event, at)];
     case 'RunConcluded':
       return [conclusionCheck(before, event, at)];
     default:
@@ -151,12 +151,12 @@ function draftCheck(state: RunState, { data }: EventOf<'DraftChecked'>, at: Stor
 }
 
 /** A deadline may also have ended it; when it was due is no part of the events. */
-function judgementCheck(
+function judgmentCheck(
   state: RunState,
   { data }: EventOf<'SynthesisJudged'>,
   at: StoredEvent,
 ): Check {
-  const name = `judgement of draft ${data.round}`;
+  const name = `judgment of draft ${data.round}`;
   if (state.stage !== 'synthesis') return outOfStage(name, at);
   // Runs of 0.1 had verifiers also where the panel agreed on nothing.
   const comparable = ({ verified, ...rest }: typeof data) =>

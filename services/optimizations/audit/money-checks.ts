@@ -150,10 +150,6 @@ export function closingOf(
     : { stored, closed: stored.data as Closed };
 }
 
-function priceOf([created]: readonly StoredEvent[]): unknown {
-  return created?.data['price'];
-}
-
 /** Compares the account's charge for the run with the run's own events. */
 function ledgerChecks(events: readonly StoredEvent[], credits: readonly CreditEntry[]): Check[] {
   const { stored, closed } = closingOf(events);
@@ -163,20 +159,12 @@ function ledgerChecks(events: readonly StoredEvent[], credits: readonly CreditEn
       .filter((entry) => entry.type === type)
       .reduce((total, entry) => total + entry.credits, 0);
   const reserved = sum('CreditsReserved');
+  const words = { ...inCredits, from: 'from the entries of the account' };
   // A draft that was canceled held nothing, or what its start held at the same moment and released.
-  const due = closed.creditsVersion > 0 || reserved > 0 ? priceOf(events) : 0;
+  const due = closed.creditsVersion > 0 || reserved > 0 ? events[0]?.data['price'] : 0;
   return [
-    compare('credits reserved', due, reserved, stored, {
-      ...inCredits,
-      from: 'from the entries of the account',
-    }),
-    compare('credits captured', closed.captured, sum('CreditsCaptured'), stored, {
-      ...inCredits,
-      from: 'from the entries of the account',
-    }),
-    compare('credits returned', closed.refunded, sum('CreditsReturned'), stored, {
-      ...inCredits,
-      from: 'from the entries of the account',
-    }),
+    compare('credits reserved', due, reserved, stored, words),
+    compare('credits captured', closed.captured, sum('CreditsCaptured'), stored, words),
+    compare('credits returned', closed.refunded, sum('CreditsReturned'), stored, words),
   ];
 }

@@ -3,7 +3,7 @@ import { replyChecks } from './reply-checks.ts';
 import { checkText, macUnder } from '#services/platform/seal.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { all, attempt, failed } from './check.ts';
-import type { Check } from './check.ts';
+import type { Check, Findings } from './check.ts';
 import {
   codedCalls,
   eventAt,
@@ -20,9 +20,7 @@ import type { RebuiltCall, Texts } from './rebuild.ts';
 export type KnownCall = RebuiltCall & { sent: SentPrompt };
 
 /** Of prompts and texts. */
-export type PromptFindings = {
-  checks: readonly Check[];
-  notes: readonly string[];
+export type PromptFindings = Findings & {
   /**
    * Texts of 0.1, which have no codes. Only a file needs them: the database opens its texts with their
    * key, which proves them.

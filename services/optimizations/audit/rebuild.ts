@@ -141,10 +141,7 @@ function baseOf(
   slot: string,
   seen: Seen,
 ): OpenRun | null {
-  const previous =
-    created === undefined
-      ? null
-      : previousOf({ ...created, transactionId: '0', globalPosition: '0' });
+  const previous = previousOf(created);
   if (previous === null) return null;
   const run = given.runs.find(({ runId }) => runId === previous);
   if (run === undefined) throw new RangeError(`${previous} is not among the evidence`);

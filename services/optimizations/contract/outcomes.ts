@@ -26,7 +26,7 @@ const missingAct = 'Write what you did, or choose that it is too early to say';
 /** The day in the address. */
 export const AskedText = v.pipe(
   v.string(),
-  v.regex(new RegExp(`^(?:${askedDays.join('|')})$`), 'Nothing is asked on this day'),
+  v.regex(new RegExp(`^(?:${askedDays.join('|')})$`), `The day must be ${askedDays.join(' or ')}`),
   v.transform((day) => Number(day) as AskedDay),
   v.metadata({ wire: { type: 'integer', enum: [...askedDays] } } satisfies Wire),
   v.description('Days after the result'),

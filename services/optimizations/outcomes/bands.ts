@@ -4,7 +4,6 @@ import type { CountedBand } from '#services/optimizations/contract/dashboard.ts'
 import { bandOf } from '#services/optimizations/council/agreement.ts';
 import { currentMetric } from '#services/optimizations/council/metric.ts';
 import { roundDownTo } from '#services/optimizations/dashboard/formulas.ts';
-import { isFavorable } from '#services/optimizations/run/outcomes.ts';
 
 /**
  * `outcomes`: those first that were recorded first. Each contributor counts once in a band, and a band grows
@@ -20,7 +19,7 @@ export function countBands(outcomes: readonly CountedOutcome[]): CountedBand[] {
     return {
       band,
       outcomes: counted.length,
-      favorable: counted.filter(({ happened }) => isFavorable(happened) === true).length,
+      favorable: counted.filter(({ happened }) => happened !== 'worse').length,
     };
   });
 }

@@ -78,7 +78,7 @@ function named(seats: RunView['seats'], modelOf: Catalogue['modelOf']): RunView[
 }
 
 /** The run whose result a refinement starts from; null for any other run. */
-export function previousOf(first: RecordedEvent | undefined): string | null {
+export function previousOf(first: Pick<RecordedEvent, 'type' | 'data'> | undefined): string | null {
   if (first === undefined) return null;
   const event = runEventOf(first);
   return event.type === 'OptimizationCreated' ? (event.data.refines?.previous ?? null) : null;

@@ -24,8 +24,3 @@ export function openQuestion(
   if (asked === undefined || answered.some((day) => day >= asked)) return null;
   return { asked, since: askedFrom(endedAt, asked) };
 }
-
-/** Whether it speaks for the result, or against it; null while it says nothing. */
-export function isFavorable(happened: Happened): boolean | null {
-  return happened === 'too_early' ? null : happened !== 'worse';
-}

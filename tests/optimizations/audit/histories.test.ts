@@ -38,7 +38,7 @@ test(
         'answers, their shuffled order, and the labels of each reviewer',
         'claims and options',
         'what the vote decided',
-        'judgement of draft ',
+        'judgment of draft ',
         'conclusion and heading',
         'settlement',
         'credits captured and returned',

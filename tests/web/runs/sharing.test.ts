@@ -78,7 +78,7 @@ describe('the dialog of a result', () => {
     const page = await open(`/optimizations/${runId}`, { api });
     await share(page).press('Enter');
     await dialog(page)
-      .getByText('They never see your name, your files, or your credits.')
+      .getByText(/They never see your name, your files, or your credits/)
       .waitFor();
     await dialog(page).getByText('Answers, reasons and quotes may repeat').waitFor();
     await dialog(page).getByText('No working links.').waitFor();

@@ -143,7 +143,7 @@ export function parseLine(text: string): Line {
   if ('sha256' in line) {
     const { sha256, ...rest } = line;
     if (digestOf(rest) !== sha256)
-      throw new LineError('its digest does not follow from its content');
+      throw new LineError('it was changed: its digest does not follow from its content');
   }
   return line;
 }

@@ -59,4 +59,4 @@ export function bandWords(
 }
 
 export const figuresNote =
-  'What users who share their figures said 30 or 90 days after a result: one outcome of each, counted in tens. They chose to answer, so other results may have turned out differently. No score or recommendation is changed by it.';
+  'What users who share their figures said 30 or 90 days after a result: each user counts once in a band, and the counts rise in tens. They chose to answer, so other results may have turned out differently. No score or recommendation is changed by it.';
