@@ -32,7 +32,7 @@ test('the demo account exists once and can sign in although addresses must be co
   const balance = await app.data('/credits/balance', { token: reply.token });
   expect(balance).toMatchObject({ available_credits: 100 });
   const place = { stream: 'test', field: 'note' };
-  expect(await app.core.sealer.seal(reply.user.id, place, 'A mail')).toMatch(/^v1\./);
+  expect(await app.core.sealer.seal(reply.user.id, place, 'A mail')).toMatch(/^v2\./);
 });
 
 test('a start continues without the demo account while that account is being deleted', async () => {

@@ -280,7 +280,7 @@ describe('an answer', () => {
        where stream_id = $1 and message_type = 'OutcomeRecorded'`,
       [`optimization-${run.id}`],
     );
-    expect(rows[0]?.data.sealed.did).toMatch(/^v1\./);
+    expect(rows[0]?.data.sealed.did).toMatch(/^v2\./);
     await dismiss(run.id, 30);
     const { tables } = await read<ExportReply>('/users/me/export');
     expect(tables['run_texts']).toContainEqual(
