@@ -187,7 +187,7 @@ describe('the main job', () => {
     }
     expect(consoleErrors).toEqual([]);
     await context.close();
-  });
+  }, 300_000);
 
   test('a reload during a run and a second tab end with the same picture', async () => {
     const { page, context } = await openPage();

@@ -1,5 +1,5 @@
 import { askedDays } from './events.ts';
-import type { AskedDay, Happened } from './events.ts';
+import type { AskedDay } from './events.ts';
 
 /** When the owner of a result is asked what came of it, and what the answers say together. */
 
