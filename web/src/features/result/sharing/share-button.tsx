@@ -19,8 +19,7 @@ export function ShareButton({ run }: { run: Optimization }): ReactNode {
       <Dialog open={isOpen} onClose={() => setOpen(false)} title="Share this result">
         <p>
           Anyone with the link can read your question and the whole result: the recommendation, the
-          votes, and each model's answer. They never see your name, your files, or your credits, but
-          answers may repeat what files say.
+          votes, and each model's answer. They never see your name, your files, or your credits.
         </p>
         <ShareForm run={run} />
         <ShareList runId={run.id} hasContext={hasContext(run.council)} />
