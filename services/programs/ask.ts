@@ -95,7 +95,7 @@ export async function runOnce(
         ? null
         : await claimRun(pool, asking, { newRunId, found: found?.runId ?? null, continues }, now);
     if (claim !== null) {
-      await beginClaimed(pool, asking, claim, async () => {
+      await beginClaimed({ pool, readState }, asking, claim, async () => {
         await allow();
         await begin(claim.runId);
       });
@@ -110,8 +110,9 @@ export async function runOnce(
 const waitMs = 100;
 const mostWaits = ((claimSeconds + 5) * 1000) / waitMs;
 
+/** A row is only forgotten when its run will never begin: a repeat would pay for a second one. */
 async function beginClaimed(
-  pool: pg.Pool,
+  { pool, readState }: Pick<AskDependencies, 'pool' | 'readState'>,
   asking: Asking,
   claim: Claim,
   begin: () => Promise<void>,
@@ -119,13 +120,17 @@ async function beginClaimed(
   try {
     await begin();
   } catch (error) {
-    await (error instanceof Problem ? forgetClaim : releaseClaim)(pool, asking, claim);
+    const isRefused = error instanceof Problem && !hasBegun(await readState(claim.runId));
+    await (isRefused ? forgetClaim : releaseClaim)(pool, asking, claim);
     throw error;
   }
   await releaseClaim(pool, asking, claim);
 }
 
-const hasBegun = ({ stage }: RunState): boolean => stage !== 'none' && stage !== 'draft';
+function hasBegun(state: RunState): boolean {
+  if (state.stage === 'none' || state.stage === 'draft') return false;
+  return !('conclusion' in state && state.conclusion.reason === 'refused');
+}
 
 /** Creates and starts a run of this id. A repeat continues where the first one ended. */
 export async function beginRun(
