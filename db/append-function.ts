@@ -4,10 +4,11 @@ import { usedEventTypes } from '#projections/engine/define.ts';
 
 /**
  * The one function that writes events, generated from the inline projections. It holds no business rule:
- * it appends what `execute` decided, entry by entry, and returns the outcome of each.
+ * it appends what `execute` decided and returns which streams were at their expected versions.
  *
- * One call is one transaction over up to 64 streams. An error in one entry rolls back that entry alone,
- * while lock, commit, jobs and the wake-up of readers happen once for all.
+ * One call is one transaction over up to 64 streams, with one statement for each table. A stream that is
+ * not at its expected version is left out. Any error undoes the whole call; the caller then appends each
+ * command alone. It writes the same rows as `emt_append_to_stream`, which takes one stream.
  *
  * The name carries the hash of the text, so that processes of two versions can run side by side, each
  * with its own projections.
@@ -19,9 +20,6 @@ export type AppendFunction = {
   /** The argument types, as GRANT and REVOKE want them. */
   signature: string;
 };
-
-/** SQLSTATE of an entry whose expected version is not the stream's. */
-export const versionConflict = 'ES409';
 
 /** emmett's partition of an application without tenants. */
 export const defaultPartition = 'emt:default';
@@ -38,7 +36,7 @@ export function appendFunction(projections: readonly Projection[]): AppendFuncti
   return {
     name,
     sql: `create function ${schema}.${name}${body}`,
-    signature: `${schema}.${name}(text[], text[])`,
+    signature: `${schema}.${name}(text[], bigint[], bigint[], jsonb)`,
   };
 }
 
@@ -53,16 +51,9 @@ export function appendFunction(projections: readonly Projection[]): AppendFuncti
  * in that order too: two batches can wait for each other but not in a circle.
  */
 function bodyOf(projections: readonly Projection[]): string {
-  return `(append__stream_ids text[], append__entries text[])
-returns table (
-  append__entry_number integer,
-  append__sqlstate text,
-  append__constraint text,
-  append__message text,
-  append__version bigint,
-  append__global_positions bigint[],
-  append__transaction_id xid8
-)
+  return `(append__stream_ids text[], append__expected bigint[], append__next bigint[],
+  append__batch jsonb)
+returns table (append__written text[], append__positions bigint[], append__transaction_id xid8)
 language plpgsql security definer
 set search_path = ${schema}, pg_temp
 set enable_seqscan = off
@@ -71,116 +62,103 @@ set enable_mergejoin = off
 as $append$
 #variable_conflict use_column
 declare
-  append__item record;
-  append__entry jsonb;
-  append__stream_id text;
-  append__expected bigint;
+  append__streams text[];
   append__ids text[];
   append__types text[];
   append__data jsonb[];
   append__metadata jsonb[];
-  append__appended record;
-  append__entry_jobs graphile_worker.job_spec[];
-  append__jobs graphile_worker.job_spec[] := '{}';
-  append__wrote boolean := false;
+  append__versions bigint[];
 begin
-  perform from emt_streams stream
-    where stream.stream_id = any (append__stream_ids)
+  -- A stream alone is locked by its update.
+  if cardinality(append__stream_ids) > 1 then
+    perform from emt_streams stream
+      where stream.stream_id = any (append__stream_ids)
+        and stream.partition = '${defaultPartition}' and stream.is_archived = false
+      order by stream.stream_id collate "C"
+      for no key update;
+  end if;
+
+  with moved as (
+    update emt_streams stream set stream_position = entry.next
+    from unnest(append__stream_ids, append__expected, append__next) as entry (id, expected, next)
+    where stream.stream_id = entry.id and stream.stream_position = entry.expected
+      and entry.expected > 0
       and stream.partition = '${defaultPartition}' and stream.is_archived = false
-    order by stream.stream_id collate "C"
-    for no key update;
+    returning stream.stream_id
+  )
+  select array_agg(moved.stream_id) into append__written from moved;
+  if 0 = any (append__expected) then
+    with created as (
+      insert into emt_streams
+        (stream_id, stream_position, partition, stream_type, stream_metadata, is_archived)
+      select entry.id, entry.next, '${defaultPartition}', split_part(entry.id, '-', 1), '{}', false
+      from unnest(append__stream_ids, append__expected, append__next) as entry (id, expected, next)
+      where entry.expected = 0
+      order by entry.id collate "C"
+      on conflict do nothing
+      returning stream_id
+    )
+    select append__written || array_agg(created.stream_id) into append__written from created;
+  end if;
+  if append__written is null then
+    return;
+  end if;
+  append__transaction_id := pg_current_xact_id();
 
-  for append__item in
-    select item.stream_id, item.body, item.number
-    from unnest(append__stream_ids, append__entries)
-      with ordinality as item (stream_id, body, number)
-    order by item.stream_id collate "C", item.number
-  loop
-    append__entry_number := append__item.number;
-    begin
-      append__stream_id := append__item.stream_id;
-      append__entry := append__item.body::jsonb;
-      append__expected := (append__entry ->> 'expected')::bigint;
-      select array_agg(event ->> 'id' order by number),
-             array_agg(event ->> 'type' order by number),
-             array_agg(event -> 'data' order by number),
-             array_agg(event -> 'metadata' order by number)
-        into append__ids, append__types, append__data, append__metadata
-        from jsonb_array_elements(append__entry -> 'events')
-          with ordinality as list (event, number);
+  select array_agg(event.stream order by number), array_agg(event.position order by number),
+         array_agg(event.id order by number), array_agg(event.type order by number),
+         array_agg(event.data order by number), array_agg(event.metadata order by number)
+    into append__streams, append__versions, append__ids, append__types, append__data,
+      append__metadata
+    from rows from (jsonb_to_recordset(append__batch -> 'events')
+        as (stream text, position bigint, id text, type text, data jsonb, metadata jsonb))
+      with ordinality as event (stream, position, id, type, data, metadata, number)
+    where event.stream = any (append__written);
 
-      select * into append__appended from emt_append_to_stream(
-        append__ids, append__data, append__metadata,
-        array_fill('1'::text, array[cardinality(append__ids)]),
-        append__types,
-        array_fill('E'::text, array[cardinality(append__ids)]),
-        append__stream_id, split_part(append__stream_id, '-', 1), append__expected,
-        v_partition => '${defaultPartition}');
-      if not append__appended.success then
-        raise exception 'the stream is not at the expected version'
-          using errcode = '${versionConflict}';
-      end if;
+  with message as (
+    insert into emt_messages (stream_id, stream_position, partition, message_data, message_metadata,
+      message_schema_version, message_type, message_kind, message_id, transaction_id)
+    select event.stream, event.position, '${defaultPartition}', event.data, event.metadata,
+      '1', event.type, 'E', event.id, append__transaction_id
+    from unnest(append__streams, append__versions, append__ids, append__types, append__data,
+      append__metadata) as event (stream, position, id, type, data, metadata)
+    returning global_position
+  )
+  select array_agg(message.global_position order by message.global_position)
+    into append__positions from message;
 
-      insert into stream_snapshot as snapshot
-        (stream_id, version, decider, decider_version, hash, occurred_at, state)
-      values (
-        append__stream_id, append__appended.next_stream_position,
-        append__entry #>> '{snapshot,decider}',
-        (append__entry #>> '{snapshot,deciderVersion}')::integer,
-        append__entry #>> '{snapshot,hash}',
-        append__entry #>> '{snapshot,occurredAt}',
-        append__entry #> '{snapshot,state}')
-      on conflict (stream_id) do update set
-        version = excluded.version, decider = excluded.decider,
-        decider_version = excluded.decider_version, hash = excluded.hash,
-        occurred_at = excluded.occurred_at, state = excluded.state;
+  insert into stream_snapshot as snapshot
+    (stream_id, version, decider, decider_version, hash, occurred_at, state)
+  select state.stream, state.version, state.decider, state."deciderVersion", state.hash,
+    state."occurredAt", state.state
+  from jsonb_to_recordset(append__batch -> 'snapshots') as state (stream text, version bigint,
+    decider text, "deciderVersion" integer, hash text, "occurredAt" text, state jsonb)
+  where state.stream = any (append__written)
+  on conflict (stream_id) do update set
+    version = excluded.version, decider = excluded.decider,
+    decider_version = excluded.decider_version, hash = excluded.hash,
+    occurred_at = excluded.occurred_at, state = excluded.state;
 ${projections.map(applied).join('')}
-      select array_agg(
-               row(job ->> 'task', (job -> 'payload')::json, job ->> 'queue',
-                   (job ->> 'runAt')::timestamptz, (job ->> 'maxAttempts')::smallint,
-                   job ->> 'key', (job ->> 'priority')::smallint, null)::graphile_worker.job_spec
-               order by number)
-        into append__entry_jobs
-        from jsonb_array_elements(append__entry -> 'jobs') with ordinality as list (job, number);
-
-      append__sqlstate := null;
-      append__constraint := null;
-      append__message := null;
-      append__version := append__appended.next_stream_position;
-      append__global_positions := append__appended.global_positions;
-      append__transaction_id := append__appended.transaction_id;
-      append__wrote := true;
-      -- Last, because variables keep their values when the block is rolled back.
-      append__jobs := append__jobs || append__entry_jobs;
-    exception when others then
-      get stacked diagnostics
-        append__sqlstate = returned_sqlstate,
-        append__constraint = constraint_name,
-        append__message = message_text;
-      append__version := null;
-      append__global_positions := null;
-      append__transaction_id := null;
-    end;
-    return next;
-  end loop;
-
-  if cardinality(append__jobs) > 0 then
+  if jsonb_array_length(append__batch -> 'jobs') > 0 then
     -- One spec per key, the last: two of one key would end the whole batch. In the order of the keys,
     -- for the same reason as the streams.
     perform graphile_worker.add_jobs(array(
-      select row(spec.identifier, spec.payload, spec.queue_name, spec.run_at, spec.max_attempts,
-                 spec.job_key, spec.priority, spec.flags)::graphile_worker.job_spec
+      select row(spec.task, spec.payload, spec.queue, spec."runAt", spec."maxAttempts", spec.key,
+        spec.priority, null)::graphile_worker.job_spec
       from (
-        select distinct on (job.job_key) job.*
-        from unnest(append__jobs) with ordinality as job
-          (identifier, payload, queue_name, run_at, max_attempts, job_key, priority, flags, number)
-        order by job.job_key, job.number desc
+        select distinct on (job.key) job.*
+        from rows from (jsonb_to_recordset(append__batch -> 'jobs')
+            as (stream text, task text, payload json, queue text, "runAt" timestamptz,
+              "maxAttempts" smallint, key text, priority smallint))
+          with ordinality as job
+            (stream, task, payload, queue, "runAt", "maxAttempts", key, priority, number)
+        where job.stream = any (append__written)
+        order by job.key, job.number desc
       ) spec
-      order by spec.job_key));
+      order by spec.key));
   end if;
-  if append__wrote then
-    perform pg_notify('${eventsChannel}', '');
-  end if;
+  perform pg_notify('${eventsChannel}', '');
+  return next;
 end;
 $append$`;
 }
@@ -190,15 +168,17 @@ function applied(projection: Projection): string {
   if (types.length === 0) return '';
   const list = `array[${types.join(', ')}]::text[]`;
   const events = `(
-        select append__stream_id as stream_id, append__expected + event.number as stream_position,
-               event.message_id, event.message_type, event.message_data, event.message_metadata
-        from unnest(append__ids, append__types, append__data, append__metadata)
-          with ordinality as event (message_id, message_type, message_data, message_metadata, number)
+        select event.stream_id, event.stream_position, event.message_id, event.message_type,
+               event.message_data, event.message_metadata
+        from unnest(append__streams, append__versions, append__ids, append__types,
+            append__data, append__metadata)
+          as event (stream_id, stream_position, message_id, message_type, message_data,
+            message_metadata)
         where event.message_type = any (${list}))`;
   return `
-      if append__types && ${list} then
-        ${projection.apply(projection.name, events)};
-      end if;
+  if append__types && ${list} then
+    ${projection.apply(projection.name, events)};
+  end if;
 `;
 }
 

@@ -261,7 +261,7 @@ async function installAppendFunction(
         [keptFunctions],
       );
       for (const old of outdated)
-        await client.query(`drop function if exists ${schema}.${old.name}(text[], text[])`);
+        await client.query(`drop function if exists ${schema}.${old.name}`);
     });
   const app = separateRole(options.appRole, await ownName(client));
   if (app !== null && !(await mayExecute(client, app, signature)))

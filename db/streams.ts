@@ -5,9 +5,9 @@ import { eventColumns, recordedEvent, upcast } from './recorded-event.ts';
 import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
 /**
- * Streams: reading one, and the call that appends to many. The tables and `emt_append_to_stream` are
- * emmett's. Its `readStream` returns no transaction id and cannot read inside an open transaction; the
- * statement here reads the same rows of the same table.
+ * Streams: reading one, and the call that appends to many. The tables are emmett's. Its `readStream`
+ * returns no transaction id and cannot read inside an open transaction; the statement here reads the same
+ * rows of the same table.
  */
 export type StreamRange = {
   /** First and last position, inclusive, from 1. */
@@ -181,88 +181,77 @@ export type LogPosition = { transactionId: string; globalPosition: string };
 export type AppendOutcome =
   | {
       appended: true;
-      version: number;
       /** One for each event. */
       positions: readonly LogPosition[];
     }
-  | {
-      appended: false;
-      /** SQLSTATE; `ES409` when the stream is not at the expected version. */
-      code: string;
-      /** Empty when no constraint was broken. */
-      constraint: string;
-      /** For the log only: it may repeat values. */
-      message: string;
-    };
+  /** The stream was not at the expected version. */
+  | { appended: false };
 
-type OutcomeRow = {
-  entry: number;
-  code: string | null;
-  constraint: string | null;
-  message: string | null;
-  version: string;
-  positions: string[];
-  transaction_id: string;
-};
+type AppendedRow = { written: string[]; positions: string[]; transaction_id: string };
 
 /**
- * Appends every entry that can be appended, in one transaction, and returns their outcomes in the given
- * order. When it rejects after the statement was sent, the whole batch may or may not have happened.
+ * Appends the entries whose streams are at their expected versions, in one transaction, and returns the
+ * outcomes in the given order. Rejects with the driver's error when the database refuses an entry, and then
+ * nothing of the batch was appended; after any other error the whole batch may or may not have happened.
  */
 export async function appendCommands(
-  pool: pg.Pool,
+  queryable: Queryable,
   functionName: string,
   entries: readonly AppendEntry[],
 ): Promise<AppendOutcome[]> {
-  const { rows } = await pool.query<OutcomeRow>({
+  const { rows } = await queryable.query<AppendedRow>({
     name: functionName,
-    text: `select append__entry_number as entry, append__sqlstate as code,
-                  append__constraint as constraint, append__message as message,
-                  append__version::text as version,
-                  append__global_positions::text[] as positions,
+    text: `select append__written as written, append__positions::text[] as positions,
                   append__transaction_id::text as transaction_id
-           from ${functionName}($1::text[], $2::text[])`,
-    values: [entries.map(({ streamId }) => streamId), entries.map(entryBody)],
+           from ${functionName}($1::text[], $2::bigint[], $3::bigint[], $4::jsonb)`,
+    values: [
+      entries.map(({ streamId }) => streamId),
+      entries.map(({ expectedVersion }) => expectedVersion),
+      entries.map(versionAfter),
+      batchOf(entries),
+    ],
   });
-  const byEntry = new Map(rows.map((row) => [row.entry, row]));
-  return entries.map((_, index) => outcomeOf(byEntry.get(index + 1)));
-}
-
-function entryBody(entry: AppendEntry): string {
-  const { expectedVersion, events, snapshot, jobs } = entry;
-  return JSON.stringify({ expected: expectedVersion, events, snapshot, jobs });
-}
-
-function outcomeOf(row: OutcomeRow | undefined): AppendOutcome {
-  if (row === undefined) throw new Error('The append function left out an entry');
-  if (row.code !== null)
+  const [row] = rows;
+  const written = new Set(row?.written);
+  let place = 0;
+  return entries.map(({ streamId, events }) => {
+    if (row === undefined || !written.has(streamId)) return { appended: false };
+    const own = row.positions.slice(place, place + events.length);
+    place += events.length;
+    const transactionId = row.transaction_id;
     return {
-      appended: false,
-      code: row.code,
-      constraint: row.constraint ?? '',
-      message: row.message ?? '',
+      appended: true,
+      positions: own.map((globalPosition) => ({ transactionId, globalPosition })),
     };
-  return {
-    appended: true,
-    version: Number(row.version),
-    positions: row.positions.map((globalPosition) => ({
-      transactionId: row.transaction_id,
-      globalPosition,
-    })),
-  };
+  });
 }
 
-/**
- * The unique constraints of streams and events, by their names on the partitions. A violation of one means
- * that another command was faster, or that this one already happened; of any other, an error.
- */
-export async function conflictConstraints(queryable: Queryable): Promise<ReadonlySet<string>> {
-  const { rows } = await queryable.query<{ name: string }>(
-    `select relname as name
-     from pg_index join pg_class on pg_class.oid = indexrelid
-     where indisunique and indrelid in (
-       select relid from pg_partition_tree('emt_streams')
-       union all select relid from pg_partition_tree('emt_messages'))`,
-  );
-  return new Set(rows.map(({ name }) => name));
+function versionAfter({ expectedVersion, events }: AppendEntry): number {
+  return expectedVersion + events.length;
+}
+
+/** Everything of a batch that the function takes as rows, each with its stream. */
+function batchOf(entries: readonly AppendEntry[]): string {
+  return JSON.stringify({
+    events: entries.flatMap(({ streamId, expectedVersion, events }) =>
+      events.map((event, index) => ({
+        stream: streamId,
+        position: expectedVersion + index + 1,
+        ...event,
+      })),
+    ),
+    snapshots: entries.map((entry) => ({
+      stream: entry.streamId,
+      version: versionAfter(entry),
+      ...entry.snapshot,
+    })),
+    jobs: entries.flatMap(({ streamId, jobs }) =>
+      jobs.map((job) => ({ stream: streamId, ...job })),
+    ),
+  });
+}
+
+/** Whether the events were refused because they exist: their command has happened. */
+export function alreadyAppended(error: pg.DatabaseError): boolean {
+  return error.code === '23505' && error.table?.startsWith('emt_messages') === true;
 }

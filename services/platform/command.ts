@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type pg from 'pg';
-import { versionConflict } from '#db/append-function.ts';
+import pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import {
+  alreadyAppended,
   appendCommands,
-  conflictConstraints,
   findMessages,
   readHeads,
   readStream,
@@ -14,7 +13,7 @@ import {
   type LogPosition,
   type StreamHead,
 } from '#db/streams.ts';
-import { isTransient, sqlState } from '#db/transaction.ts';
+import { isTransient } from '#db/transaction.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { uuidV5 } from './ids.ts';
 import type { Log } from './process/log.ts';
@@ -132,7 +131,6 @@ export type CommandBus = {
 /** How commands wait for their stream, travel in batches, and are tried again. */
 export const commandLimits = {
   batchesInFlight: 2,
-  /** Streams in one batch. Never more: each is a subtransaction, and Postgres caches 64 of them. */
   streamsPerBatch: 64,
   commandsPerStreamAndBatch: 32,
   /** Commands that wait in this process; further ones are refused with 503. */
@@ -192,7 +190,6 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
   let batches = 0;
   let flushScheduled = false;
   let closed = false;
-  let constraints: ReadonlySet<string> | null = null;
 
   function execute<State, Command, Event extends StoredEvent>(
     decider: Decider<State, Command, Event>,
@@ -279,8 +276,9 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
       const outcomes = await append(decisions);
       for (const decision of decisions) settle(decision, outcomes.get(decision) ?? null);
     } catch (error) {
-      // Reading failed, or the outcome of the append is unknown.
-      for (const pick of picks) startOver(pick, error);
+      // Reading failed, the database refused one of the commands, or what happened is unknown.
+      const isAlone = picks.length === 1 && picks[0]!.tasks.length === 1;
+      for (const pick of picks) startOver(pick, error, isAlone);
     }
   }
 
@@ -357,8 +355,6 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     const writing = decisions.filter(({ parts }) => parts.some((part) => part.kind === 'accepted'));
     if (writing.length === 0) return new Map();
     const outcomes = await appendCommands(pool, functionName, writing.map(entryOf));
-    if (outcomes.some((outcome) => !outcome.appended && outcome.code === uniqueViolation))
-      constraints ??= await conflictConstraints(pool);
     return new Map(writing.map((decision, index) => [decision, outcomes[index]!]));
   }
 
@@ -369,9 +365,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     const { streamId } = pick.lane;
     if (outcome !== null && !outcome.appended) {
       cache.drop(streamId);
-      const error = new AppendError(outcome.code, outcome.constraint);
-      if (isConflict(outcome)) again(pick, error);
-      else refusedByDatabase(decision, error);
+      again(pick, new Error(`${streamId} is no longer at ${pick.head.version}`));
       return;
     }
     if (outcome !== null || pick.fresh) cache.set(streamId, after);
@@ -407,37 +401,21 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     if (unconfirmed.length > 0) enter(decision.pick.lane, unconfirmed, 'first');
   }
 
-  function isConflict({ code, constraint }: { code: string; constraint: string }): boolean {
-    return (
-      code === versionConflict ||
-      code.startsWith(rolledBack) ||
-      (code === uniqueViolation && constraints?.has(constraint) === true)
-    );
-  }
-
-  /** Which of several accepted commands failed is unknown: each gets an entry of its own. */
-  function refusedByDatabase({ pick, parts }: Decision, error: AppendError): void {
+  /** Which command the database refused is unknown until each has a batch of its own. */
+  function startOver(pick: Pick, error: unknown, isAlone: boolean): void {
     const { streamId } = pick.lane;
+    cache.drop(streamId);
+    if (!(error instanceof pg.DatabaseError) || isTransient(error)) return again(pick, error);
+    if (!isAlone || alreadyAppended(error)) {
+      for (const task of pick.tasks) task.isolated = true;
+      return again(pick, error);
+    }
+    const { code = '', constraint = '' } = error;
     log.error(
-      { stream: streamId, code: error.code, reason: error.constraint },
+      { stream: streamId, code, reason: constraint },
       'The database refused the events of a command',
     );
-    const accepted = parts.filter((part) => part.kind === 'accepted');
-    if (accepted.length === 1) accepted[0]!.task.fail(error);
-    const others = pick.tasks.filter((task) => !task.answered);
-    for (const task of others) {
-      task.confirming = true;
-      task.alone = true;
-    }
-    if (others.length > 0) enter(pick.lane, others, 'first');
-  }
-
-  function startOver(pick: Pick, error: unknown): void {
-    cache.drop(pick.lane.streamId);
-    // An error that ended the whole batch may come from one lane alone.
-    const isolated = sqlState(error) !== undefined && !isTransient(error);
-    if (isolated) for (const task of pick.tasks) task.isolated = true;
-    again(pick, error);
+    pick.first.fail(new AppendError(code, constraint));
   }
 
   /** After a conflict or an unknown outcome: from a fresh row, after a pause. */
@@ -469,10 +447,6 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     },
   };
 }
-
-const uniqueViolation = '23505';
-/** The class of deadlocks and serialisation failures. */
-const rolledBack = '40';
 
 // --- types of a batch ---
 
@@ -560,8 +534,6 @@ type Task = Folding & {
   tries: number;
   /** To be decided on a fresh row, after a search for its own earlier events. */
   confirming: boolean;
-  /** To have an entry of its own. */
-  alone: boolean;
   /** To have a batch of its own. */
   isolated: boolean;
   answered: boolean;
@@ -587,7 +559,6 @@ function createTask<State, Command, Event extends StoredEvent>(
     since: performance.now(),
     tries: 0,
     confirming: false,
-    alone: false,
     isolated: false,
     answered: false,
     messageIds: () =>
@@ -714,7 +685,7 @@ function takeTasks(tasks: Task[], most: number): Task[] {
       !taken.has(task.commandId) &&
       task.deciderName === first.deciderName &&
       task.deciderVersion === first.deciderVersion &&
-      (task === first || !(first.alone || task.alone || task.isolated));
+      (task === first || !(first.isolated || task.isolated));
     if (!fits) break;
     taken.add(task.commandId);
   }

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendFunction, defaultPartition } from '#db/append-function.ts';
 import { appendCommands, readStream } from '#db/streams.ts';
+import { appendBatch, appendInto } from '#tests/support/append.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 
 /**
@@ -37,7 +38,7 @@ test('the installed version is the pinned one', () => {
   });
 });
 
-test('the append function has the arguments and results that ours uses', async () => {
+test('the append function has the arguments and results that the tests use', async () => {
   const { rows } = await database.ownerPool.query<{ args: string; result: string }>(
     `select pg_get_function_arguments(oid) as args, pg_get_function_result(oid) as result
        from pg_proc where proname = 'emt_append_to_stream'`,
@@ -97,6 +98,32 @@ test('every append claims that it created its stream', async () => {
   expect(await store.appendToStream(streamId, [noted('b')])).toMatchObject({
     createdNewStream: true,
   });
+});
+
+test('our append function writes the same rows as emmett', async () => {
+  const [ours, theirs] = [newStream(), newStream()];
+  for (const [version, text] of ['a', 'b'].entries()) {
+    const event = { id: randomUUID(), type: 'Noted', data: { text }, metadata: { by: text } };
+    await appendBatch(database, [{ streamId: ours, expected: version, events: [event] }]);
+    await appendInto(database.ownerPool, {
+      streamId: theirs,
+      expected: version,
+      events: [{ ...event, type: event.type as never, data: event.data as never }],
+    });
+  }
+  const rowsOf = async (streamId: string) => {
+    const { rows } = await database.ownerPool.query<{ row: Record<string, unknown> }>(
+      `select to_jsonb(m) - array['stream_id', 'global_position', 'transaction_id', 'created'] as row
+       from emt_messages m where stream_id = $1
+       union all
+       select to_jsonb(s) - array['stream_id', 'stream_type', 'log_position'] from emt_streams s
+       where stream_id = $1`,
+      [streamId],
+    );
+    return rows.map(({ row }) => row);
+  };
+  expect(await rowsOf(ours)).toEqual(await rowsOf(theirs));
+  expect(await rowsOf(ours)).toHaveLength(3);
 });
 
 test('emmett reads the same events as we do, without the id of their transaction', async () => {

@@ -105,11 +105,7 @@ test('the application cannot slip a table of its own under the append function',
     await client.query('create temp table emt_streams (like emt_streams)');
     await client.query('set search_path = pg_temp, public');
     const streamId = newStream();
-    const entry = entryOf(streamId);
-    await client.query(`select * from public.${database.functionName}($1, $2)`, [
-      [streamId],
-      [JSON.stringify({ ...entry, expected: 0 })],
-    ]);
+    await appendCommands(client, `public.${database.functionName}`, [entryOf(streamId)]);
     expect((await readStream(database.ownerPool, streamId)).version).toBe(1);
   } finally {
     client.release(true);

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  alreadyAppended,
   appendCommands,
-  conflictConstraints,
   findMessages,
   readHeads,
   readStoredStream,
@@ -51,41 +52,46 @@ test('an event is read as it was written, with all digits', async () => {
   ]);
 });
 
-test('entries of one call succeed or fail separately, with outcomes in their order', async () => {
-  const [taken, free, doubled] = [newStream(), newStream(), newStream()];
-  const first = entryOf(doubled, 0, ['a']);
-  await append(entryOf(taken, 0, ['a']), first);
+test('a stream that is not at its expected version is left out of a call, and its jobs too', async () => {
+  const [taken, free, missing] = [newStream(), newStream(), newStream()];
+  await append(entryOf(taken, 0, ['a']));
+  const job = { runAt: '2026-11-28T00:00:00Z' };
   const outcomes = await append(
-    entryOf(taken, 7, ['late']),
-    entryOf(free, 0, ['a', 'b']),
-    { ...entryOf(doubled, 1, ['b']), events: first.events },
-    entryOf(newStream(), 0, ['not ours'], { runAt: 'never' }),
+    entryOf(taken, 7, ['late'], job),
+    entryOf(free, 0, ['a', 'b'], job),
+    entryOf(taken, 0, ['as if new'], job),
+    entryOf(missing, 3, ['without a beginning'], job),
   );
-  expect(outcomes).toMatchObject([
-    { appended: false, code: 'ES409' },
-    { appended: true, version: 2, positions: [{}, {}] },
-    { appended: false, code: '23505' },
-    { appended: false, code: '22007' },
+  expect(outcomes).toEqual([
+    { appended: false },
+    { appended: true, positions: [position, position] },
+    { appended: false },
+    { appended: false },
   ]);
   expect((await readStream(database.pool, taken)).version).toBe(1);
+  expect(await readHeads(database.pool, [taken])).toMatchObject([{ snapshot: { version: 1 } }]);
+  const { rows } = await database.pool.query(
+    'select key from graphile_worker.jobs where key = any ($1)',
+    [[taken, free, missing]],
+  );
+  expect(rows).toEqual([{ key: free }]);
 });
 
-test('a version conflict differs from every other broken constraint', async () => {
-  const conflicts = await conflictConstraints(database.pool);
-  const streamId = newStream();
-  const entry = entryOf(streamId, 0, ['a']);
-  await append(entry);
-  const constraintOf = async (each: AppendEntry) => {
-    const [outcome] = await append(each);
-    return outcome?.appended === false ? outcome.constraint : '';
-  };
-  // A command that expected a new stream, and a message that already exists.
-  expect(conflicts).toContain(await constraintOf(entryOf(streamId, 0, ['b'])));
-  expect(conflicts).toContain(
-    await constraintOf({ ...entryOf(streamId, 1, ['b']), events: entry.events }),
-  );
-  expect(conflicts).not.toContain('stream_snapshot_pkey');
-  expect(conflicts).not.toContain('users_email_key');
+test('an entry that the database refuses undoes the whole call', async () => {
+  const [sound, doubled] = [newStream(), newStream()];
+  const first = entryOf(doubled, 0, ['a']);
+  await append(first);
+  const repeated = { ...entryOf(doubled, 1, ['b']), events: first.events };
+  const refusalOf = (...entries: AppendEntry[]) =>
+    append(entryOf(sound, 0, ['a']), ...entries).then(
+      () => null,
+      (error: pg.DatabaseError) => error,
+    );
+  const repeat = await refusalOf(repeated);
+  const badJob = await refusalOf(entryOf(newStream(), 0, ['a'], { runAt: 'never' }));
+  expect([repeat?.code, badJob?.code]).toEqual(['23505', '22007']);
+  expect([alreadyAppended(repeat!), alreadyAppended(badJob!)]).toEqual([true, false]);
+  expect((await readStream(database.pool, sound)).version).toBe(0);
 });
 
 test('heads come in the given order, for existing and missing streams', async () => {
@@ -136,6 +142,11 @@ test('a batch wakes the readers once, and a batch that wrote nothing does not', 
 });
 
 // --- support ---
+
+const position = {
+  transactionId: expect.stringMatching(/^\d+$/) as unknown,
+  globalPosition: expect.stringMatching(/^\d+$/) as unknown,
+};
 
 function newStream(): string {
   return `notes-${randomUUID()}`;

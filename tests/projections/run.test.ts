@@ -87,8 +87,7 @@ function writeForAWhile(writers: number, prefix: string) {
   return startWriters(writers, async (writer, round) => {
     const events = [credited(3), debited(1)];
     const streamId = `test-${prefix}${writer}`;
-    const outcomes = await appendBatch(db, [{ streamId, expected: round * 2, events }]);
-    expect(outcomes).toEqual([{ sqlstate: null }]);
+    await appendBatch(db, [{ streamId, expected: round * 2, events }]);
     return 2;
   });
 }

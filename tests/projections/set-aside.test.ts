@@ -58,7 +58,7 @@ async function writeWorld(): Promise<void> {
       expected: round,
       events: [badAt[streamId] === round ? bad : credited(round + 1)],
     }));
-    expect(await appendBatch(db, entries)).toEqual(streams.map(() => ({ sqlstate: null })));
+    await appendBatch(db, entries);
   }
 }
 

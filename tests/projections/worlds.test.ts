@@ -127,8 +127,7 @@ async function append(
       events: events.map((event) => ({ ...event, metadata })),
     };
   });
-  const outcomes = await appendBatch(db, entries);
-  expect(outcomes).toEqual(entries.map(() => ({ sqlstate: null })));
+  await appendBatch(db, entries);
 }
 
 async function advanceOnce(projection: (typeof projections)[number], limit: number) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
+import { appendCommands, type AppendEntry } from '#db/streams.ts';
 import { defineProjection } from '#projections/engine/define.ts';
 import type { Decider } from '#services/platform/command.ts';
 import type { TestDatabase } from './database.ts';
@@ -28,7 +28,7 @@ export function debited(amount: number): TestEvent {
 }
 
 /** emmett's own function, as the owner and inside the caller's transaction: no inline projection. */
-export async function appendInto(client: pg.ClientBase, entry: TestEntry): Promise<void> {
+export async function appendInto(client: Queryable, entry: TestEntry): Promise<void> {
   const { streamId, expected, events } = entry;
   const { rows } = await client.query<{ success: boolean }>(
     `select success from emt_append_to_stream($1::text[], $2::jsonb[], $3::jsonb[], $4::text[],
@@ -47,31 +47,29 @@ export async function appendInto(client: pg.ClientBase, entry: TestEntry): Promi
   if (!rows[0]?.success) throw new Error(`${streamId} is not at ${expected}`);
 }
 
-/** The product's append function, as the application: inline projections, one outcome per entry. */
+/** The product's append function, as the application: with the inline projections. */
 export async function appendBatch(
   { pool, functionName }: { pool: Queryable; functionName: string },
   entries: readonly AnyEntry[],
-): Promise<{ sqlstate: string | null }[]> {
-  const { rows } = await pool.query<{ sqlstate: string | null }>(
-    `select append__sqlstate as sqlstate from ${functionName}($1::text[], $2::text[])
-     order by append__entry_number`,
-    [entries.map(({ streamId }) => streamId), entries.map(bodyOf)],
-  );
-  return rows;
+): Promise<void> {
+  const outcomes = await appendCommands(pool, functionName, entries.map(entryOf));
+  if (!outcomes.every(({ appended }) => appended))
+    throw new Error('A stream is not at its expected version');
 }
 
-function bodyOf({ expected, events }: AnyEntry): string {
-  return JSON.stringify({
-    expected,
+function entryOf({ streamId, expected, events }: AnyEntry): AppendEntry {
+  return {
+    streamId,
+    expectedVersion: expected,
     events: events.map(({ id, type, data, metadata }) => ({
       id: id ?? randomUUID(),
       type,
-      data,
+      data: data as AppendEntry['events'][number]['data'],
       metadata: metadata ?? {},
     })),
     snapshot: { decider: 'test', deciderVersion: 1, hash: '', occurredAt: '', state: {} },
     jobs: [],
-  });
+  };
 }
 
 /** Appends given events through the command path of the product. */
