@@ -1,13 +1,13 @@
 import type { Queryable } from '#db/connect.ts';
 import type { ReasonCode, Transaction, TransactionType } from '#services/credits/contract.ts';
-import { movementOfEvent } from './credit-ledger.ts';
+import { kindOfEvent, signedBy } from './credit-ledger.ts';
 import { defineProjection, eventUses } from './engine/define.ts';
 import { creditEventTypes } from '#services/credits/account/movements.ts';
 import type { LineType } from '#services/credits/account/movements.ts';
 import type { CreditEventType } from '#services/credits/account/events.ts';
 
-const source = `line.data ->> 'source'`;
-const cause = `line.data ->> 'cause'`;
+const source = `e.message_data ->> 'source'`;
+const cause = `e.message_data ->> 'cause'`;
 const text = (value: string) => `'${value}'`;
 
 /** The line of each event, as SQL. `tsc` reports a missing event that changes a balance. */
@@ -15,7 +15,7 @@ const lines = {
   CreditsGranted: {
     type: source,
     reason: `case ${source} when 'other' then 'grant' else ${source} end`,
-    detail: `line.data ->> 'reason'`,
+    detail: `e.message_data ->> 'reason'`,
   },
   CreditsCaptured: { type: text('consumption'), reason: text('run') },
   CreditsReturned: { type: text('refund'), reason: text('run_return') },
@@ -34,7 +34,7 @@ function byLine(part: keyof Line, otherwise: string): string {
   const cases = Object.entries<Line>(lines).flatMap(([type, line]) =>
     line[part] === undefined ? [] : [`when '${type}' then ${line[part]}`],
   );
-  return `case line.type ${cases.join('\n        ')} else ${otherwise} end`;
+  return `case e.message_type ${cases.join('\n        ')} else ${otherwise} end`;
 }
 
 /**
@@ -66,32 +66,38 @@ export const creditHistory = defineProjection<CreditEventType>({
     primary key (user_id, position)
   )`,
   apply: (table, events) => `insert into ${table} (user_id, position, id, transaction_type,
-      reason_code, detail, amount, balance_after, run_id, purchase_id, lot_id, sealed_note, created_at)
-    with line as (
-      select substr(e.stream_id, 9) as user_id, e.stream_position as position, e.message_id as id,
-        e.message_type as type, e.message_data as data,
-        (e.message_metadata ->> 'occurredAt')::timestamptz as created_at,
-        (movement.available + movement.held - movement.debt)
-          * (e.message_data ->> 'credits')::bigint as amount
-      from ${events} e
+      reason_code, detail, amount, run_id, purchase_id, lot_id, sealed_note, created_at,
+      balance_after)
+    select user_id, position, id, transaction_type, reason_code, detail, amount, run_id,
+      purchase_id, lot_id, sealed_note, created_at,
+      sum(amount + case when number > 1 then 0 else coalesce((
+          select earlier.balance_after from ${table} earlier
+          where earlier.user_id = numbered.user_id order by earlier.position desc limit 1), 0) end)
+        over (partition by user_id order by position rows unbounded preceding)
+    from (
+      select line.*,
+        row_number() over (partition by line.user_id order by line.position) as number
+      from (
+        select substr(e.stream_id, 9) as user_id, e.stream_position as position,
+          e.message_id as id,
+          ${byLine('type', "'other'")} as transaction_type,
+          ${byLine('reason', 'null')} as reason_code,
+          ${byLine('detail', 'null')} as detail,
+          ${signedBy(({ available, held, debt }) => available + held - debt, {
+            kind: `(${kindOfEvent})`,
+            credits: `(e.message_data ->> 'credits')::bigint`,
+          })} as amount,
+          e.message_data ->> 'runId' as run_id,
+          e.message_data ->> 'purchaseId' as purchase_id,
+          e.message_data ->> 'lotId' as lot_id,
+          e.message_data #>> '{sealed,note}' as sealed_note,
+          (e.message_metadata ->> 'occurredAt')::timestamptz as created_at
+        from ${events} e
+        offset 0
+      ) line
       -- A refund that a clawback stands for moves nothing: its credits are in the clawback's lines.
-      join ${movementOfEvent}
-    ), start as (
-      select person.user_id, coalesce((
-        select earlier.balance_after from ${table} earlier
-        where earlier.user_id = person.user_id order by earlier.position desc limit 1), 0) as balance
-      from (select distinct line.user_id from line) person
-    )
-    select line.user_id, line.position, line.id,
-      ${byLine('type', "'other'")},
-      ${byLine('reason', 'null')},
-      ${byLine('detail', 'null')},
-      line.amount,
-      start.balance + sum(line.amount)
-        over (partition by line.user_id order by line.position rows unbounded preceding),
-      line.data ->> 'runId', line.data ->> 'purchaseId', line.data ->> 'lotId',
-      line.data #>> '{sealed,note}', line.created_at
-    from line join start on start.user_id = line.user_id`,
+      where line.amount is not null
+    ) numbered`,
 });
 
 export type HistoryRow = {
