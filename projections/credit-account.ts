@@ -63,16 +63,19 @@ export const creditAccountTable = defineProjection<CreditEventType>({
         change.version)`,
 });
 
+const accountColumns = [...balanceParts, 'version' as const]
+  .map((part) => `${part === 'version' ? part : columnOf(part)}::float8 as "${part}"`)
+  .join(', ');
+
 export type AccountRow = AccountBalance & { version: number };
 
 /** The row, with the stream's version; zeros and version 0 for a user without events. */
 export async function readAccount(client: Queryable, userId: string): Promise<AccountRow> {
-  const { rows } = await client.query<AccountRow>(
-    `select ${balanceParts.map((part) => `${columnOf(part)}::float8 as "${part}"`).join(', ')},
-       version::float8
-     from credit_account where user_id = $1`,
-    [userId],
-  );
+  const { rows } = await client.query<AccountRow>({
+    name: 'account',
+    text: `select ${accountColumns} from credit_account where user_id = $1`,
+    values: [userId],
+  });
   return rows[0] ?? { ...noCredits, version: 0 };
 }
 

@@ -277,16 +277,15 @@ const rowColumns = `run_id, user_id, status, stage, answered, missing_seats, str
 /** A refinement that was given up before it started is not shown, however many there are. */
 const shownRefinement = `(started_at is not null or status in ('pending', 'processing'))`;
 
-/** Of a row `listed`. */
-const refinementColumns = `(select count(*)::integer from optimization_list
-  where root_id = listed.run_id and ${shownRefinement}) as refinements,
-  (select one.run_id from optimization_list one
-  where one.root_id = listed.run_id and one.status in ('pending', 'processing')
-  order by one.refinement desc limit 1) as open_refinement,
-  (select json_build_object('heading', heading, 'votes_for', votes_for,
-    'votes_total', votes_total, 'best_seat', best_seat)
-  from optimization_list where root_id = listed.run_id and status = 'completed'
-  order by refinement desc limit 1) as newest`;
+/** Of a row `listed`, what `RootRow` adds. */
+const ofRefinements = `cross join lateral (
+  select (count(*) filter (where ${shownRefinement}))::integer as refinements,
+    (array_agg(run_id order by refinement desc)
+      filter (where status in ('pending', 'processing')))[1] as open_refinement,
+    (array_agg(json_build_object('heading', heading, 'votes_for', votes_for,
+        'votes_total', votes_total, 'best_seat', best_seat) order by refinement desc)
+      filter (where status = 'completed'))[1] as newest
+  from optimization_list where root_id = listed.run_id) of_refinements`;
 
 /** Filters a user's runs; null means no filter. */
 export type RunChoice = {
@@ -315,13 +314,14 @@ export async function readRunPage(
   page: RunChoice & { sort: RunOrder; offset: number; limit: number },
 ): Promise<{ rows: RootRow[]; total: number }> {
   const { status, strategy, sort, offset, limit } = page;
-  const { rows } = await client.query<RootRow & { total: number }>(
-    `with listed as (
+  const { rows } = await client.query<RootRow & { total: number }>({
+    name: `run-page-${sort}`,
+    text: `with listed as (
        select *, (count(*) over ())::integer as total from optimization_list
        where ${chosen} order by ${orders[sort]} offset $4 limit $5)
-     select ${rowColumns}, total, ${refinementColumns} from listed order by ${orders[sort]}`,
-    [userId, status, strategy, offset, limit],
-  );
+     select ${rowColumns}, total, of_refinements.* from listed ${ofRefinements} order by ${orders[sort]}`,
+    values: [userId, status, strategy, offset, limit],
+  });
   const first = rows[0];
   if (first) return { rows, total: first.total };
   const counted = await client.query<{ total: number }>(
@@ -340,7 +340,7 @@ export async function newestRuns(
   const { rows } = await client.query<RootRow>(
     `with listed as (
        select * from optimization_list where ${chosen} order by ${orders.newest} limit $4)
-     select ${rowColumns}, ${refinementColumns} from listed order by ${orders[sort]}`,
+     select ${rowColumns}, of_refinements.* from listed ${ofRefinements} order by ${orders[sort]}`,
     [userId, status, strategy, most],
   );
   return rows;

@@ -1,4 +1,3 @@
-import { except } from 'hono/combine';
 import { compress } from 'hono/compress';
 import type pg from 'pg';
 import type { ContactDependencies } from '#services/contact/messages.ts';
@@ -87,6 +86,8 @@ const compressed = compress({
   encoding: 'gzip',
   contentTypeFilter: /^(?:application\/json|text\/(?:csv|markdown))\b/,
 });
+const compressedExceptAuth: typeof compressed = (context, next) =>
+  context.req.path.startsWith('/api/auth/') ? next() : compressed(context, next);
 
 export function createApp(dependencies: AppDependencies) {
   const authenticate = withApiKeys(dependencies, authenticator(dependencies));
@@ -98,7 +99,7 @@ export function createApp(dependencies: AppDependencies) {
     // `allowOrigins` answers a preflight, so it would reach no limit behind it.
     .use((context, next) => (context.req.method === 'OPTIONS' ? limit(context, next) : next()))
     .use(
-      except('/api/auth/*', compressed),
+      compressedExceptAuth,
       allowOrigins(origins),
       limit,
       ignoreCookiesOfKeys(),

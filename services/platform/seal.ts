@@ -1,7 +1,16 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
+import { inOneTurn } from './one-turn.ts';
 
 /**
  * Sealing of text by users and models. Each run and each account has a data key, wrapped by the master key.
@@ -80,21 +89,22 @@ export type SealerOptions = {
 };
 
 export function createSealer(options: SealerOptions): Sealer {
-  const { dataKeys, pool } = options;
+  const { pool } = options;
   const limits = { ...sealLimits, ...options.limits };
+  if (options.dataKeys.some((key) => key.length !== keyLength))
+    throw new Error('Every key of DATA_KEY must have 32 bytes');
+  const dataKeys = options.dataKeys.map((key) => createSecretKey(key));
   const master = dataKeys[0];
-  if (master === undefined || dataKeys.some((key) => key.length !== keyLength))
-    throw new Error('DATA_KEY must hold at least one key of 32 bytes');
+  if (master === undefined) throw new Error('DATA_KEY must hold at least one key of 32 bytes');
   const keys = createKeyCache(limits, loadKeys);
 
-  /** Of all keys that were asked for in one turn of the event loop, in one statement. */
   async function loadKeys(keyIds: readonly string[]): Promise<LoadedKeys> {
     const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
       'select key_id, wrapped from data_key where key_id = any ($1)',
       [keyIds],
     );
     return new Map(
-      rows.map((row) => [row.key_id, () => unwrap(dataKeys, row.key_id, row.wrapped)]),
+      rows.map((row) => [row.key_id, () => dataKeyOf(unwrap(dataKeys, row.key_id, row.wrapped))]),
     );
   }
 
@@ -117,8 +127,8 @@ export function createSealer(options: SealerOptions): Sealer {
       const key = await keys.get(keyId);
       if (key === null) throw new ErasedKeyError(`The key ${keyId} was erased`);
       const nonce = randomBytes(nonceLength);
-      const code = codeOf(subkeyOf(key), nonce, context, text);
-      const box = encrypt(key, Buffer.from(text, 'utf8'), associatedData(context, code), nonce);
+      const code = codeOf(key.subkey(), nonce, context, text);
+      const box = encrypt(key.key, Buffer.from(text, 'utf8'), associatedData(context, code), nonce);
       const rest = box.subarray(nonceLength).toString('base64url');
       return `v2.${keyId}.${nonce.toString('base64url')}.${rest}.${code}`;
     },
@@ -127,18 +137,18 @@ export function createSealer(options: SealerOptions): Sealer {
       const { keyId, box, code } = parse(sealed);
       const key = await keys.get(keyId);
       if (key === null) return { erased: true };
-      return { text: decrypt(key, box, associatedData(context, code)).toString('utf8') };
+      return { text: decrypt(key.key, box, associatedData(context, code)).toString('utf8') };
     },
 
     async mac(keyId, text) {
       const key = await keys.get(keyId);
       if (key === null) throw new ErasedKeyError(`The key ${keyId} was erased`);
-      return macUnder(subkeyOf(key), text);
+      return macUnder(key.subkey(), text);
     },
 
     async macKey(keyId) {
       const key = await keys.get(keyId);
-      return key === null ? null : subkeyOf(key).toString('hex');
+      return key === null ? null : key.subkey().export().toString('hex');
     },
 
     async eraseKey(keyId) {
@@ -207,7 +217,7 @@ const tagLength = 16;
 const macInfo = 'sevenfold mac v1';
 
 function encrypt(
-  key: Buffer,
+  key: KeyObject,
   plain: Buffer,
   associated: string,
   nonce = randomBytes(nonceLength),
@@ -216,7 +226,7 @@ function encrypt(
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-function decrypt(key: Buffer, box: Buffer, associated: string): Buffer {
+function decrypt(key: KeyObject, box: Buffer, associated: string): Buffer {
   if (box.length < nonceLength + tagLength) throw new IntegrityError('A sealed text is cut short');
   const tagAt = box.length - tagLength;
   const decipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, nonceLength), {
@@ -231,12 +241,21 @@ function decrypt(key: Buffer, box: Buffer, associated: string): Buffer {
   }
 }
 
-function subkeyOf(key: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength));
+/** KeyObjects, because Node prepares a key of bytes again for each use, which takes longer than the use. */
+type DataKey = { key: KeyObject; subkey: () => KeyObject };
+
+function dataKeyOf(bytes: Buffer): DataKey {
+  const key = createSecretKey(bytes);
+  let subkey: KeyObject | null = null;
+  return {
+    key,
+    subkey: () =>
+      (subkey ??= createSecretKey(Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength)))),
+  };
 }
 
 /** What `Sealer.mac` computes, for one who has the subkey. */
-export function macUnder(subkey: Buffer, text: string): string {
+export function macUnder(subkey: Buffer | KeyObject, text: string): string {
   return createHmac('sha256', subkey).update(text, 'utf8').digest('hex');
 }
 
@@ -265,7 +284,12 @@ export function checkText(
 }
 
 /** With the nonce, so that equal texts have different codes. */
-function codeOf(subkey: Buffer, nonce: Buffer, context: SealContext, text: string): string {
+function codeOf(
+  subkey: Buffer | KeyObject,
+  nonce: Buffer,
+  context: SealContext,
+  text: string,
+): string {
   return createHmac('sha256', subkey)
     .update('text v1')
     .update(nonce)
@@ -302,14 +326,14 @@ function parse(sealed: string): { keyId: string; box: Buffer; code: string | nul
 
 // --- data keys under master keys ---
 
-function unwrap(masters: readonly Buffer[], keyId: string, wrapped: Buffer): Buffer {
+function unwrap(masters: readonly KeyObject[], keyId: string, wrapped: Buffer): Buffer {
   const master = masters.find((candidate) => isWrappedBy(candidate, keyId, wrapped));
   if (master === undefined)
     throw new IntegrityError(`No key in DATA_KEY opens the data key ${keyId}`);
   return decrypt(master, wrapped, keyId);
 }
 
-function isWrappedBy(master: Buffer, keyId: string, wrapped: Buffer): boolean {
+function isWrappedBy(master: KeyObject, keyId: string, wrapped: Buffer): boolean {
   try {
     decrypt(master, wrapped, keyId);
     return true;
@@ -321,43 +345,30 @@ function isWrappedBy(master: Buffer, keyId: string, wrapped: Buffer): boolean {
 
 type KeyCache = {
   /** Null when the key does not exist. */
-  get(keyId: string): Promise<Buffer | null>;
+  get(keyId: string): Promise<DataKey | null>;
   forget(keyId: string): void;
 };
 
 /** Each caller unwraps its own: a broken key must not fail the others of its batch. */
-type LoadedKeys = ReadonlyMap<string, () => Buffer>;
+type LoadedKeys = ReadonlyMap<string, () => DataKey>;
 
 /**
- * The most recently used keys, for a few seconds each, because another process may erase a key. Misses of one
- * turn of the event loop are loaded together: a list opens a text of each of its runs.
+ * The most recently used keys, for a few seconds each, because another process may erase a key.
  */
 function createKeyCache(
   limits: { readonly [Name in keyof typeof sealLimits]: number },
   load: (keyIds: readonly string[]) => Promise<LoadedKeys>,
 ): KeyCache {
-  const cached = new LRUCache<string, Promise<Buffer | null>>({
+  const cached = new LRUCache<string, Promise<DataKey | null>>({
     max: limits.cachedKeys,
     ttl: limits.keyAgeMs,
   });
-  let wanted: { keyIds: string[]; loaded: Promise<LoadedKeys> } | null = null;
+  // A list opens a text of each of its runs.
+  const loadInOneTurn = inOneTurn(load);
 
-  function request(keyId: string): Promise<LoadedKeys> {
-    if (wanted === null) {
-      const keyIds: string[] = [];
-      const loaded = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        wanted = null;
-        return load(keyIds);
-      });
-      wanted = { keyIds, loaded };
-    }
-    wanted.keyIds.push(keyId);
-    return wanted.loaded;
-  }
-
-  async function fetch(keyId: string): Promise<Buffer | null> {
+  async function fetch(keyId: string): Promise<DataKey | null> {
     try {
-      const key = (await request(keyId)).get(keyId)?.() ?? null;
+      const key = (await loadInOneTurn(keyId))?.() ?? null;
       // A missing key is not remembered: it may be created the next moment.
       if (key === null) cached.delete(keyId);
       return key;

@@ -1,3 +1,4 @@
+import { inOneTurn } from '#services/platform/one-turn.ts';
 import { bearerOf } from '#services/platform/http/auth.ts';
 import type { Authenticate } from '#services/platform/http/auth.ts';
 import { refuseCrossSite } from '#services/platform/http/csrf.ts';
@@ -22,7 +23,7 @@ import {
   listSessions,
   markAuthenticated,
   refreshSession,
-  sessionLives,
+  liveSessions,
   useSession,
 } from './sessions.ts';
 import type { Session } from './sessions.ts';
@@ -39,13 +40,14 @@ export function authenticator({
   tokens,
   clock,
 }: Pick<SessionRouteDependencies, 'pool' | 'tokens' | 'clock'>): Authenticate {
+  const userOf = inOneTurn(async (ids: readonly string[]) =>
+    liveSessions(pool, ids, new Date(clock())),
+  );
   return async (bearer) => {
     const claims = await tokens.verify(bearer);
     if (!claims) return null;
-    const { sessionId, userId } = claims;
-    return (await sessionLives(pool, sessionId, userId, new Date(clock())))
-      ? { ...claims, apiKey: null }
-      : null;
+    const isLive = (await userOf(claims.sessionId)) === claims.userId;
+    return isLive ? { ...claims, apiKey: null } : null;
   };
 }
 

@@ -264,22 +264,21 @@ function wholeSeconds(until: Date, now: Date): number {
 
 // --- what lives and what has ended ---
 
-/** Whether a session is this person's, has not ended, and its account takes calls. */
-export async function sessionLives(
+/** Of these sessions the ones that have not ended and whose accounts take calls, each with its user's id. */
+export async function liveSessions(
   pool: Queryable,
-  sessionId: string,
-  userId: string,
+  ids: readonly string[],
   now: Date,
-): Promise<boolean> {
+): Promise<ReadonlyMap<string, string>> {
   // Named, so that it is parsed once per connection: every call asks this.
-  const { rowCount } = await pool.query({
-    name: 'session-lives',
-    text: `select from sessions s join users u on u.id = s.user_id
-           where s.id = $1 and s.user_id = $2
-             and s.revoked_at is null and s.expires_at > $3 and u.erasing_at is null`,
-    values: [sessionId, userId, now],
+  const { rows } = await pool.query<{ id: string; user_id: string }>({
+    name: 'live-sessions',
+    text: `select s.id, s.user_id from sessions s join users u on u.id = s.user_id
+           where s.id = any ($1) and s.revoked_at is null and s.expires_at > $2
+             and u.erasing_at is null`,
+    values: [ids, now],
   });
-  return rowCount === 1;
+  return new Map(rows.map((row) => [row.id, row.user_id]));
 }
 
 /** Of these sessions the ones that have ended, or never were. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -242,17 +242,23 @@ export function answerData(
   return answerJson(context, { data }, status);
 }
 
-/** With its length, because a short response is not worth compressing. It must not be cached. */
+/**
+ * With its length, because a short response is not worth compressing. It must not be cached.
+ *
+ * @param options.tagged whether it gets an `ETag`
+ */
 export function answerJson(
   context: HttpContext,
   body: unknown,
   status: ContentfulStatusCode,
+  { tagged = false } = {},
 ): Response {
   const json = JSON.stringify(body);
   return context.body(json, status, {
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(json)),
     'Cache-Control': 'no-store',
+    ...(tagged ? { ETag: `W/"${hash('sha1', json)}"` } : {}),
   });
 }
 

@@ -195,14 +195,16 @@ async function bodyOf(
 
 function answer(context: HttpContext, endpoint: Endpoint, outcome: unknown): Response {
   const { reply, status, cacheSeconds } = endpoint;
-  const response = answerJson(context, reply ? { data: outcome } : outcome, status);
+  const response = answerJson(context, reply ? { data: outcome } : outcome, status, {
+    tagged: endpoint.isConditional === true,
+  });
   if (cacheSeconds !== undefined)
     response.headers.set('Cache-Control', `public, max-age=${cacheSeconds}`);
   return response;
 }
 
 /**
- * An `ETag` of the response itself: texts that are erased, calls that progress and a new release change
+ * Answers with 304 what the caller has. The `ETag` is of the response itself, which `answer` gives JSON: texts that are erased, calls that progress and a new release change
  * a response without a new version of its rows. `no-store` stays, so no browser sends it automatically.
  */
 const conditional = etag({ weak: true });

@@ -6,11 +6,11 @@ import {
   endSession,
   endSessionsOf,
   listSessions,
+  liveSessions,
   markAuthenticated,
   purgeSessions,
   recentlyAuthenticated,
   refreshSession,
-  sessionLives,
   sessionOfToken,
   useSession,
 } from '#services/identity/sessions/sessions.ts';
@@ -96,6 +96,11 @@ async function isOver(sessionId: string, tokens: readonly string[], now: Date): 
   );
   const ended = await endedSessions(database.pool, [sessionId], now);
   return ended.length === 1 && answers.every((answer) => answer === null);
+}
+
+async function lives(sessionId: string, userId: string, now: Date): Promise<boolean> {
+  const users = await liveSessions(database.pool, [sessionId], now);
+  return users.get(sessionId) === userId;
 }
 
 describe('a refresh token', () => {
@@ -269,9 +274,9 @@ describe('a session', () => {
     let newest = token;
     for (let hours = 1; hours < 24; hours += 1) newest = await refresh(newest, at(hours * hour));
     expect(await useSession(dependencies, newest, at(day - 1))).toEqual({ sessionId, userId });
-    expect(await sessionLives(database.pool, sessionId, userId, at(day - 1))).toBe(true);
+    expect(await lives(sessionId, userId, at(day - 1))).toBe(true);
     expect(await isOver(sessionId, [newest], at(day))).toBe(true);
-    expect(await sessionLives(database.pool, sessionId, userId, at(day + 1))).toBe(false);
+    expect(await lives(sessionId, userId, at(day + 1))).toBe(false);
   });
 
   test('a remembered session ends after seven days without use', async () => {
@@ -307,17 +312,17 @@ describe('a session', () => {
   test('a session is valid for its own user only', async () => {
     const { sessionId, userId } = await begin();
     const other = await newUser();
-    expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
-    expect(await sessionLives(database.pool, sessionId, other, at(1))).toBe(false);
-    expect(await sessionLives(database.pool, newId('ses'), userId, at(1))).toBe(false);
+    expect(await lives(sessionId, userId, at(1))).toBe(true);
+    expect(await lives(sessionId, other, at(1))).toBe(false);
+    expect(await lives(newId('ses'), userId, at(1))).toBe(false);
     expect(await endSession(database.pool, sessionId, other, 'ended', at(1))).toBe(false);
-    expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(true);
+    expect(await lives(sessionId, userId, at(1))).toBe(true);
   });
 
   test('an account that is being erased has no valid session and begins none', async () => {
     const { sessionId, userId, token } = await begin();
     await database.pool.query('update users set erasing_at = now() where id = $1', [userId]);
-    expect(await sessionLives(database.pool, sessionId, userId, at(1))).toBe(false);
+    expect(await lives(sessionId, userId, at(1))).toBe(false);
     expect(await isOver(sessionId, [token], at(1))).toBe(true);
     await expect(begin({ userId })).rejects.toMatchObject({ code: 'account-erasing' });
     await expect(begin({ userId: newId('usr') })).rejects.toMatchObject({
