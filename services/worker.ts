@@ -40,9 +40,13 @@ const workerLimits = {
   /** Start, deadlines, settlements: they never wait for a model. */
   controlSlots: 8,
   /**
-   * The queue's poll beside its notifications, for jobs that become due. Each slot polls on its own, so
-   * the many slots for calls poll less often.
+   * Jobs that one statement takes for all free slots. With fewer, they spread more evenly over the worker
+   * processes.
    */
+  fetchedJobs: 16,
+  /** A job that no slot takes in time goes back. Less than `settleMs` of `job-locks.ts`. */
+  fetchedJobMs: 1_000,
+  /** The queue's poll beside its notifications, for jobs that become due. */
   controlPollMs: 500,
   callsPollMs: 2_000,
   mailPollMs: 2_000,
@@ -143,6 +147,14 @@ await runProcess('worker', async (context) => {
       concurrency,
       pollInterval,
       events,
+      preset: {
+        worker: {
+          localQueue: {
+            size: Math.min(concurrency, workerLimits.fetchedJobs),
+            ttl: workerLimits.fetchedJobMs,
+          },
+        },
+      },
       noHandleSignals: true,
       logger: queueLogger(log),
       ...more,
@@ -230,8 +242,13 @@ function queueLogger(log: Log): Logger {
     const job = meta?.['job'] as Partial<Job> | undefined;
     if (level === 'error')
       log.error({ err: meta?.['error'], task: job?.task_identifier ?? null }, 'A job failed');
-    // More slots than connections are intended: a slot that waits for a model holds none.
-    else if (level === 'warning' && meta?.['concurrency'] === undefined)
+    // More slots than connections are intended, because a slot that waits for a model holds none. So is
+    // taking fewer jobs than there are slots.
+    else if (
+      level === 'warning' &&
+      meta?.['concurrency'] === undefined &&
+      !/batch size/.test(message)
+    )
       log.warn({ reason: message }, 'A warning of the job queue');
   });
 }
