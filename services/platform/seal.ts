@@ -231,8 +231,15 @@ function decrypt(key: Buffer, box: Buffer, associated: string): Buffer {
   }
 }
 
+const subkeys = new WeakMap<Buffer, Buffer>();
+
+/** Kept as long as its key: deriving it costs more than sealing a text. */
 function subkeyOf(key: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength));
+  const known = subkeys.get(key);
+  if (known !== undefined) return known;
+  const subkey = Buffer.from(hkdfSync('sha256', key, '', macInfo, keyLength));
+  subkeys.set(key, subkey);
+  return subkey;
 }
 
 /** What `Sealer.mac` computes, for one who has the subkey. */
