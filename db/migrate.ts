@@ -8,7 +8,7 @@ import type pg from 'pg';
 import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
-import { indexMessages } from './message-indexes.ts';
+import { indexMessages } from './migrations/message-indexes.ts';
 import { transact } from './transaction.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import postgres from 'postgres';
 import { verifyEvents } from '#db/verify-events.ts';
 import { projections } from '#projections/index.ts';
@@ -29,6 +30,8 @@ export type Filled = Size & {
   events: number;
   drafts: number;
   fillSeconds: number;
+  /** Of this process, without Postgres. */
+  cpuSeconds: number;
   rebuilds: readonly Rebuilt[];
 };
 
@@ -59,12 +62,15 @@ export async function filled(
   if (rows.length > 0)
     throw new Error(`An earlier fill of ${database.dataDir} did not end; delete this folder`);
   const begun = performance.now();
+  const cpu = process.cpuUsage();
   const result = await fill(database, size, templates);
   const fillSeconds = (performance.now() - begun) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  const cpuSeconds = (user + system) / 1e6;
   const rebuilds = await rebuildAll(database);
   await database.ownerPool.query('vacuum analyze');
   await verifySample(database);
-  const done: Filled = { ...size, ...result, fillSeconds, rebuilds };
+  const done: Filled = { ...size, ...result, fillSeconds, cpuSeconds, rebuilds };
   writeFileSync(marker, JSON.stringify(done, null, 2));
   return done;
 }

@@ -106,14 +106,24 @@ async function realDatabase({ folder, log, realRuns: runs }: GrowthOptions): Pro
 
 function printContent(contents: readonly Filled[]): void {
   printTable('What the databases hold', [
-    ['events', 'accounts', 'runs', 'drafts', 'events a run', 'filled in s', 'events/s'],
-    ...contents.map(({ events, accounts, runs, drafts, fillSeconds }) => [
+    [
+      'events',
+      'accounts',
+      'runs',
+      'drafts',
+      'events a run',
+      'filled in s',
+      'of CPU here',
+      'events/s',
+    ],
+    ...contents.map(({ events, accounts, runs, drafts, fillSeconds, cpuSeconds }) => [
       events,
       accounts,
       runs,
       drafts,
       (events / runs).toFixed(1),
       fillSeconds.toFixed(0),
+      cpuSeconds.toFixed(0),
       Math.round(events / fillSeconds),
     ]),
   ]);

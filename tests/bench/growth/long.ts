@@ -18,7 +18,7 @@ import { readEnv } from '#services/platform/process/env.ts';
 import { milliseconds, printTable } from '#tests/bench/report.ts';
 import type { GrowthDatabase } from './database.ts';
 
-/** What runs by itself or by an operator's hand over a whole database. */
+/** What runs periodically or by an operator's hand over a whole database. */
 export async function longWork(databases: readonly GrowthDatabase[]): Promise<void> {
   const sweeps = await Promise.all(databases.map(sweepTimes));
   printTable('Sweeps, milliseconds; each once a minute or an hour', [

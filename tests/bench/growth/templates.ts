@@ -21,7 +21,7 @@ export type TemplateEvent = StoredEvent & {
 };
 
 /** Bytes of a generated text. */
-export const textBytes = 200;
+const textBytes = 200;
 
 /** The newest runs of each strategy. */
 export async function readTemplates(
