@@ -376,10 +376,10 @@ async function readAnchored(
   const { rows } = await client.query<AnchoredRow>(
     `select number::float8, stream_id as "streamId", version::float8, hash
      from chain_anchor_head
-     where ($1::text is null or stream_id = $1)
-       and (stream_id, version, number) > ($2 collate "C", $3::bigint, $4::bigint)
-     order by stream_id, version, number limit $5`,
-    [streamId, after?.streamId ?? '', after?.version ?? 0, after?.number ?? 0, headsPerPage],
+     where (stream_id, version, number) > ($1 collate "C", $2::bigint, $3::bigint)
+       ${streamId === null ? '' : 'and stream_id = $1'}
+     order by stream_id, version, number limit $4`,
+    [streamId ?? after?.streamId ?? '', after?.version ?? 0, after?.number ?? 0, headsPerPage],
   );
   return rows;
 }

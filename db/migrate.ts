@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import { runMigrations as migrateWorker } from 'graphile-worker';
 import type pg from 'pg';
 import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
+import { indexMessages } from './migrations/message-indexes.ts';
 import { transact } from './transaction.ts';
 
 /**
@@ -56,7 +58,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   });
   const client = await pool.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [migrateLock]);
+    await lockMigration(client);
     return await migrateLocked(options, pool, client);
   } finally {
     // Ends the session and its lock, also in the middle of a transaction.
@@ -64,6 +66,23 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     await pool.end();
   }
 }
+
+/**
+ * Asks again and again, because a session that waits for a lock holds a snapshot, for which an index that
+ * another migration builds concurrently would wait in turn.
+ */
+async function lockMigration(client: pg.PoolClient): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>(
+      'select pg_try_advisory_lock($1) as locked',
+      [migrateLock],
+    );
+    if (rows[0]!.locked) return;
+    await sleep(lockPollMs);
+  }
+}
+
+const lockPollMs = 100;
 
 async function migrateLocked(
   options: MigrateOptions,
@@ -75,7 +94,7 @@ async function migrateLocked(
   await migrateEvents(options.ownerUrl, pool);
   await migrateJobs(pool);
   const applied = await applyMigrations(client, migrations, options.log);
-  await guardMessages(client);
+  await indexMessages(client);
   for (const view of options.views ?? []) await createView(client, view);
   const toRebuild = await createReadModels(client, options.projections);
   const functionName = await installAppendFunction(client, options);
@@ -156,25 +175,6 @@ async function applyMigrations(
       await client.query('insert into migration (name, hash) values ($1, $2)', [name, hash]);
     });
   return pending.map(({ name }) => name);
-}
-
-// --- the events ---
-
-/**
- * On every leaf of emmett's partitioned table: the indexes of the readers, and the one that makes a message
- * id unique in its stream, which emmett lacks.
- */
-async function guardMessages(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query<{ leaf: string }>(
-    `select relid::regclass::text as leaf from pg_partition_tree('emt_messages') where isleaf`,
-  );
-  for (const { leaf } of rows)
-    await client.query(
-      `create index if not exists ${leaf}_by_transaction
-         on ${leaf} (transaction_id, global_position);
-       create index if not exists ${leaf}_by_position on ${leaf} (global_position);
-       create unique index if not exists ${leaf}_message_id_once on ${leaf} (stream_id, message_id)`,
-    );
 }
 
 // --- read models ---

@@ -66,6 +66,21 @@ export async function readEventsAbout(
   return rows.map(recordedEvent);
 }
 
+/** The events of one type in these streams. */
+export async function readEventsOfType(
+  queryable: Queryable,
+  streamIds: readonly string[],
+  type: string,
+): Promise<RecordedEvent[]> {
+  const { rows } = await queryable.query<EventRow>(
+    `select ${eventColumns} from ${activeEvents} and stream_id = any ($1::text[])
+       and m.message_type = $2
+     order by stream_id, m.stream_position`,
+    [streamIds, type],
+  );
+  return rows.map(recordedEvent).map(upcast);
+}
+
 /** The events with these message ids, by stream, in order. */
 export async function findMessages(
   queryable: Queryable,

@@ -142,14 +142,15 @@ function fault(event: RecordedEvent, kind: EventFault['kind']): EventFault {
 
 /** Streams with a row or a snapshot but no event, or with events but no row. */
 async function findEmptyStreams(client: Queryable, streamId: string | null): Promise<EventFault[]> {
+  const [whose, values] = streamId === null ? ['', []] : ['where stream_id = $2', [streamId]];
   const { rows } = await client.query<{ stream_id: string }>(
     `select stream_id from (
-       select stream_id from emt_streams union select stream_id from stream_snapshot
+       select stream_id from emt_streams ${whose}
+       union select stream_id from stream_snapshot ${whose}
      ) known
-     where ($1::text is null or stream_id = $1)
-       and not exists (select from emt_messages m where m.stream_id = known.stream_id)
-     order by stream_id limit $2`,
-    [streamId, mostFaults],
+     where not exists (select from emt_messages m where m.stream_id = known.stream_id)
+     order by stream_id limit $1`,
+    [mostFaults, ...values],
   );
   return rows.map((row) => ({
     streamId: row.stream_id,
@@ -159,19 +160,24 @@ async function findEmptyStreams(client: Queryable, streamId: string | null): Pro
   }));
 }
 
+/** One stream and all of them are two statements: a plan for both would read the whole log for one. */
 async function readAfter(
   client: Queryable,
   stream: Checked | undefined,
   streamId: string | null,
 ): Promise<RecordedEvent[]> {
+  const last = stream?.last?.streamPosition ?? 0;
+  const after =
+    streamId === null
+      ? '(m.stream_id, m.stream_position) > ($1, $2::bigint)'
+      : 'm.stream_id = $1 and m.stream_position > $2::bigint';
   const { rows } = await client.query<EventRow>(
     `select ${eventColumns}
      from emt_messages m
-     where (m.stream_id, m.stream_position) > ($1, $2::bigint)
-       and ($3::text is null or m.stream_id = $3)
+     where ${after}
      order by m.stream_id, m.stream_position
-     limit $4`,
-    [stream?.streamId ?? '', stream?.last?.streamPosition ?? 0, streamId, pageEvents],
+     limit $3`,
+    [streamId ?? stream?.streamId ?? '', last, pageEvents],
   );
   return rows.map(recordedEvent);
 }

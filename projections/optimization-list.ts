@@ -512,11 +512,15 @@ export async function shownRunsOf(
   return rows.map((row) => row.run_id);
 }
 
-/** Runs that have not ended and began before `before` (ISO 8601), for the sweeper. */
+/**
+ * Runs that have not ended and began before `before` (ISO 8601), for the sweeper. A draft owes nothing and
+ * may stay for ever, unless it is a refinement.
+ */
 export async function runsUnderway(client: Queryable, before: string): Promise<string[]> {
   const { rows } = await client.query<{ run_id: string }>(
     `select run_id from optimization_list
-     where status in ('pending', 'processing') and created_at < $1 order by run_id`,
+     where status in ('pending', 'processing') and (stage <> 'draft' or root_id is not null)
+       and created_at < $1 order by run_id`,
     [before],
   );
   return rows.map((row) => row.run_id);

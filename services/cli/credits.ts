@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyAnchors } from '#db/anchors.ts';
-import { readStream } from '#db/streams.ts';
+import { readEventsOfType, readStream } from '#db/streams.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { readAccount, readAccountIds, readBalance } from '#projections/credit-account.ts';
 import { readUnbalanced } from '#projections/credit-ledger.ts';
@@ -33,7 +33,7 @@ import { anchorReport, rootOf } from './credits/anchors.ts';
 import { personNamed } from './database.ts';
 import type { Database } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import { streamOf } from '#services/optimizations/run/events.ts';
+import { runIdOf, streamOf } from '#services/optimizations/run/events.ts';
 
 const grant: CliCommand = {
   noun: 'credits',
@@ -226,7 +226,8 @@ const verify: CliCommand = {
         : [(await personNamed(database, named)).id];
     const accounts = [];
     for (const userId of ids) accounts.push(await verifyAccount(database, userId));
-    const unbalanced = named === undefined ? await readUnbalanced(database.pool) : [];
+    // A minute, the limit of the application's connections, is too short for a long log.
+    const unbalanced = named === undefined ? await readUnbalanced(database.ownerPool) : [];
     const trial = addTrialBalances(accounts.map((account) => account.trial));
     const faulty = accounts.filter((account) => account.differences.length > 0);
     const anchors = await verifyAnchors(database.pool, {
@@ -342,13 +343,10 @@ async function settlementsOf(
   const runs = recorded.flatMap(({ event }) =>
     event.type === 'CreditsReserved' ? [event.data.runId] : [],
   );
-  const settlements = new Map<string, Settlement>();
-  for (const runId of new Set(runs)) {
-    const { events } = await readStream(pool, streamOf(runId));
-    const concluded = events.find((event) => event.type === 'RunConcluded');
-    if (concluded) settlements.set(runId, concluded.data['settlement'] as Settlement);
-  }
-  return settlements;
+  const concluded = await readEventsOfType(pool, [...new Set(runs)].map(streamOf), 'RunConcluded');
+  return new Map(
+    concluded.map(({ streamId, data }) => [runIdOf(streamId), data['settlement'] as Settlement]),
+  );
 }
 
 async function everyAccount({ pool }: Database): Promise<string[]> {

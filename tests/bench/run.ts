@@ -9,6 +9,7 @@ import { createLog } from '#services/platform/process/log.ts';
 import { benchCalls } from './calls.ts';
 import { benchChamber } from './chamber.ts';
 import { benchCommands } from './commands.ts';
+import { benchGrowth } from './growth/growth.ts';
 import { benchIdentity } from './identity.ts';
 import { benchPages } from './pages.ts';
 import { benchPanels } from './panels.ts';
@@ -24,6 +25,10 @@ import { benchText } from './text.ts';
  */
 const quick = process.argv.includes('--quick');
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+/** Takes most of an hour and some 20 GB; `--data=<folder>` keeps them, `--runs=20000` makes it smaller. */
+const byNameOnly = ['growth'];
+const valueOf = (name: string) =>
+  process.argv.find((argument) => argument.startsWith(`--${name}=`))?.split('=')[1];
 const dataDir = mkdtempSync(join(tmpdir(), 'sevenfold-bench-'));
 // Postgres runs as another user when this runs as root.
 chmodSync(dataDir, 0o755);
@@ -68,10 +73,19 @@ try {
     pages: async () => benchPages({ rounds: quick ? 1 : 3 }),
     panels: () => benchPanels(quick ? { panels: 400 } : {}),
     text: () => benchText({ rounds: quick ? 1 : 5 }),
+    growth: async () =>
+      benchGrowth({
+        folder: valueOf('data') ?? join(dataDir, 'growth'),
+        log,
+        runs: Number(valueOf('runs') ?? (quick ? 2_000 : 200_000)),
+        realRuns: Number(valueOf('real-runs') ?? (quick ? 24 : 1_000)),
+        rounds: quick ? 3 : 12,
+        starts: quick ? 3 : 10,
+      }),
     readers: async () => benchReaders({ ...shared, events: quick ? 50_000 : 500_000 }),
   };
   for (const [name, bench] of Object.entries(benches))
-    if (named.length === 0 || named.includes(name)) await bench();
+    if (named.includes(name) || (named.length === 0 && !byNameOnly.includes(name))) await bench();
 } finally {
   await Promise.all([pool.end(), ownerPool.end()]);
   await server.stop();

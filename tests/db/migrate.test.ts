@@ -160,6 +160,22 @@ test('every leaf of the events has the indexes of the readers and unique message
   ).toHaveLength(2);
 });
 
+test('a migration beside events builds an index again that an interrupted build left behind', async () => {
+  const leaf = 'emt_messages_emt_default_active';
+  const { pool, ownerPool, functionName } = database;
+  await appendCommands(pool, functionName, [entryOf(newStream()), entryOf(newStream())]);
+  await ownerPool.query(`drop index ${leaf}_of_money`);
+  await expect(
+    ownerPool.query(`create unique index concurrently ${leaf}_of_money on ${leaf} (partition)`),
+  ).rejects.toThrow('could not create unique index');
+  await migrate(options());
+  const { rows } = await ownerPool.query(
+    `select indisvalid as valid, indisunique as "isUnique" from pg_index
+     where indexrelid = '${leaf}_of_money'::regclass`,
+  );
+  expect(rows).toEqual([{ valid: true, isUnique: false }]);
+});
+
 test('no table is open to every role', async () => {
   const { rows } = await database.ownerPool.query(
     `select relname from pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner))) acl

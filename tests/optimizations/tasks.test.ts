@@ -241,3 +241,20 @@ test('the sweeper adds jobs again that have gone missing, and only those, also a
   expect((await jobsOf(runId)).map((job) => job.key)).toEqual(before.map((job) => job.key));
   expect(await sweepRuns({ ...app.core, clock: inAMinute, log })).toBe(0);
 });
+
+test('the sweeper reads no draft, however many have never been started', async () => {
+  const { runId: draft } = await withRun();
+  const { runId } = await started();
+  const read: string[] = [];
+  await sweepRuns({
+    ...app.core,
+    readState: async (id) => {
+      read.push(id);
+      return app.core.readState(id);
+    },
+    clock: () => Date.now() + 60_000,
+    log,
+  });
+  expect(read).toContain(runId);
+  expect(read).not.toContain(draft);
+});
