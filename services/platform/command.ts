@@ -166,6 +166,8 @@ export type CommandBusOptions = {
   clock: () => number;
   log: Log;
   limits?: Partial<CommandLimits>;
+  /** Sees batches, version conflicts, and batches whose outcome is unknown. */
+  observe?: { batch(commands: number): void; conflict(): void; failure(): void };
 };
 
 /** The database refused a command's events: a broken CHECK, a failing projection. */
@@ -183,7 +185,7 @@ export class AppendError extends Error {
 }
 
 export function createCommandBus(options: CommandBusOptions): CommandBus {
-  const { pool, functionName, clock, log } = options;
+  const { pool, functionName, clock, log, observe } = options;
   const limits: CommandLimits = { ...commandLimits, ...options.limits };
   const lanes = new Map<string, Lane>();
   const cache = createCache(limits.cachedStreams);
@@ -248,6 +250,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
   }
 
   async function flush(picks: readonly Pick[]): Promise<void> {
+    observe?.batch(picks.reduce((sum, { tasks }) => sum + tasks.length, 0));
     await runBatch(picks);
     batches -= 1;
     for (const { lane } of picks) leave(lane);
@@ -280,6 +283,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
       for (const decision of decisions) settle(decision, outcomes.get(decision) ?? null);
     } catch (error) {
       // Reading failed, or the outcome of the append is unknown.
+      observe?.failure();
       for (const pick of picks) startOver(pick, error);
     }
   }
@@ -370,8 +374,10 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     if (outcome !== null && !outcome.appended) {
       cache.drop(streamId);
       const error = new AppendError(outcome.code, outcome.constraint);
-      if (isConflict(outcome)) again(pick, error);
-      else refusedByDatabase(decision, error);
+      if (isConflict(outcome)) {
+        observe?.conflict();
+        again(pick, error);
+      } else refusedByDatabase(decision, error);
       return;
     }
     if (outcome !== null || pick.fresh) cache.set(streamId, after);
