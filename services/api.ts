@@ -24,7 +24,10 @@ await runProcess('api', async (context) => {
   const { app, drain, sockets, hub } = await openHttp(context, core);
   const demo =
     env.mode === 'local' ? await prepareDemoAccount({ ...core, dataDir: env.dataDir }) : null;
-  await showApiMetrics(context, telemetry, { pool: core.pool, readerLagMs: hub.lagMs });
+  await showApiMetrics(context, telemetry, {
+    pool: core.pool,
+    readerLagMs: async () => hub.lagMs(),
+  });
   const server = createHttpServer(app.fetch, connectionLimits, sockets.protocol);
   resources.defer(async () => {
     drain();

@@ -1,5 +1,5 @@
 import type { Catalogue } from '#services/models/catalogue.ts';
-import type { BeginCall } from '#services/models/observe.ts';
+import type { BeginCall } from '#services/models/transport/observed-call.ts';
 import type { Metrics } from '#services/platform/telemetry/registry.ts';
 import type { Tracing } from '#services/platform/telemetry/tracing.ts';
 

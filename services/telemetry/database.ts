@@ -1,6 +1,6 @@
 import type { Queryable } from '#db/connect.ts';
 import { readOpenTransactions } from '#db/reader.ts';
-import { projectionStatus } from '#projections/engine/checkpoint.ts';
+import { projectionLags } from '#projections/engine/checkpoint.ts';
 import type { Projection } from '#projections/engine/define.ts';
 import { readOpenHolds } from '#projections/optimization-list.ts';
 import { readWebhookBacklog } from '#services/payments/webhooks.ts';
@@ -28,7 +28,6 @@ export function databaseReadings(
   ];
 }
 
-/** By the index on (transaction_id, global_position), from the place of each read model on. */
 function projectionReading(
   metrics: Metrics,
   client: Queryable,
@@ -37,7 +36,7 @@ function projectionReading(
   const labels = ['projection'] as const;
   const events = metrics.gauge({
     name: 'sevenfold_projection_lag_events',
-    help: 'Events that a read model has not read yet, counted up to 10,000',
+    help: 'Events that a read model has not read yet, among the next 20,000 of the log',
     labels,
   });
   const seconds = metrics.gauge({
@@ -55,13 +54,13 @@ function projectionReading(
     name: 'projections',
     gauges: [events, seconds, setAside],
     async read() {
-      const statuses = await projectionStatus(client, asynchronous);
+      const lags = await projectionLags(client, asynchronous);
       return () => {
-        for (const status of statuses) {
-          const label = { projection: status.name };
-          events.set(label, status.pending);
-          seconds.set(label, Math.max(0, status.lagSeconds));
-          setAside.set(label, status.setAside.total);
+        for (const { name, pending, lagSeconds, setAside: streams } of lags) {
+          const label = { projection: name };
+          events.set(label, pending);
+          seconds.set(label, lagSeconds);
+          setAside.set(label, streams);
         }
       };
     },

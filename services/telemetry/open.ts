@@ -1,7 +1,7 @@
 import type { TaskList } from 'graphile-worker';
 import type { Catalogue } from '#services/models/catalogue.ts';
-import { unobserved } from '#services/models/observe.ts';
-import type { BeginCall } from '#services/models/observe.ts';
+import { unobserved } from '#services/models/transport/observed-call.ts';
+import type { BeginCall } from '#services/models/transport/observed-call.ts';
 import type { CommandBus, CommandBusOptions } from '#services/platform/command.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
 import { softwareVersion } from '#services/platform/software.ts';

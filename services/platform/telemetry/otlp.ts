@@ -105,7 +105,8 @@ export function startOtlpTracing({ url, headers, share, log, ...service }: OtlpO
       );
       end(request().updateName(name), ended);
     },
-    close: async () => provider.shutdown(),
+    // A collector that is unavailable was logged, and must not keep a process from ending well.
+    close: async () => provider.shutdown().catch(() => undefined),
   };
 }
 
