@@ -55,31 +55,35 @@ export function observedBus(
 ): CommandBus {
   return {
     close: async () => bus.close(),
-    execute: async (decider, request, patience) => {
+    async execute(decider, request, patience) {
       const started = performance.now();
       const note = (outcome: string) => {
-        metrics?.commands.inc({ decider: decider.name, outcome });
-        metrics?.seconds.observe({ decider: decider.name }, (performance.now() - started) / 1_000);
+        if (metrics === null) return;
+        metrics.commands.inc({ decider: decider.name, outcome });
+        metrics.seconds.observe({ decider: decider.name }, (performance.now() - started) / 1_000);
       };
-      const span = {
-        name: `${decider.name} ${typeOf(request.command)}`,
-        kind: 'INTERNAL',
-        correlationId: request.correlationId,
-        attributes: { 'sevenfold.correlation_id': request.correlationId },
-      } as const;
-      return tracing.inSpan(span, async (set) => {
+      const send = async () => {
         try {
           const outcome = await bus.execute(decider, request, patience);
-          set({
-            'sevenfold.outcome': outcomeOf(outcome),
-            'sevenfold.events': outcome.events.length,
-          });
           note(outcomeOf(outcome));
           return outcome;
         } catch (error) {
           note(refusalOf(error));
           throw error;
         }
+      };
+      if (!tracing.isOn) return send();
+      const { correlationId, command } = request;
+      const span = {
+        name: `${decider.name} ${typeOf(command)}`,
+        kind: 'INTERNAL',
+        correlationId,
+        attributes: { 'sevenfold.correlation_id': correlationId },
+      } as const;
+      return tracing.inSpan(span, async (set) => {
+        const outcome = await send();
+        set({ 'sevenfold.outcome': outcomeOf(outcome), 'sevenfold.events': outcome.events.length });
+        return outcome;
       });
     },
   };
