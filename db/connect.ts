@@ -14,6 +14,8 @@ export type PoolOptions = ConnectionOptions & {
   onError: (error: Error) => void;
   /** For migrations, which may build an index for minutes. */
   longTransactions?: boolean;
+  /** Postgres cancels a statement after this long; unset: it does not. */
+  statementMs?: number;
 };
 
 /** A pool, or one of its clients inside a transaction. */
@@ -33,7 +35,7 @@ const connectTimeoutMs = 10_000;
  */
 export function createPool(connectionString: string, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
-    ...target(connectionString, options.longTransactions ?? false),
+    ...target(connectionString, options),
     max: options.max,
     application_name: options.applicationName,
     keepAlive: true,
@@ -106,7 +108,7 @@ async function missingWalls(client: pg.Client): Promise<string[]> {
 /** Joins the URL's `options` to ours: the driver would let the URL's win. */
 function target(
   connectionString: string,
-  longTransactions: boolean,
+  { longTransactions = false, statementMs }: Pick<PoolOptions, 'longTransactions' | 'statementMs'>,
 ): { connectionString: string; options: string } {
   const url = new URL(connectionString);
   const theirs = url.searchParams.get('options');
@@ -115,6 +117,7 @@ function target(
     '-c plan_cache_mode=force_generic_plan',
     `-c idle_in_transaction_session_timeout=${transactionLimits.idleMs}`,
     ...(longTransactions ? [] : [`-c transaction_timeout=${transactionLimits.wholeMs}`]),
+    ...(statementMs === undefined ? [] : [`-c statement_timeout=${statementMs}`]),
   ].join(' ');
   return {
     connectionString: url.href,

@@ -147,6 +147,30 @@ export async function lagSeconds(client: Queryable, cursor: Cursor): Promise<num
   return Math.max(0, rows[0]?.seconds ?? 0);
 }
 
+/** What holds readers and vacuum back. */
+export type OpenTransactions = {
+  /** The oldest transaction that is open, in any database of the server. */
+  xmin: string;
+  /** Transactions begun since, itself included; 0 when none is open. */
+  age: number;
+  /** Of the oldest open transaction among those that this role may see. */
+  oldestSeconds: number;
+};
+
+/** Reads two snapshots and the list of sessions, and no table. */
+export async function readOpenTransactions(client: Queryable): Promise<OpenTransactions> {
+  const { rows } = await client.query<OpenTransactions>(
+    `select pg_snapshot_xmin(s)::text as xmin,
+       (pg_snapshot_xmax(s)::text::numeric - pg_snapshot_xmin(s)::text::numeric)::float8 as age,
+       (select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8
+        from pg_stat_activity
+        where pid <> pg_backend_pid() and (backend_xid is not null or backend_xmin is not null)
+          and backend_type = 'client backend') as "oldestSeconds"
+     from pg_current_snapshot() s`,
+  );
+  return rows[0]!;
+}
+
 type HeaderRow = { horizon: string; unsafe: boolean };
 type RangeRow = HeaderRow & {
   count: string | null;

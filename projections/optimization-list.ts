@@ -526,6 +526,24 @@ export async function runsUnderway(client: Queryable, before: string): Promise<s
   return rows.map((row) => row.run_id);
 }
 
+/**
+ * Started runs that still hold credits, and how long ago the first of them started. The partial index
+ * `optimization_list_underway` holds open runs alone, as the sweep of each minute reads them. A hold whose run
+ * has not started yet shows as its job `start-run`.
+ */
+export async function readOpenHolds(
+  client: Queryable,
+): Promise<{ open: number; oldestSeconds: number }> {
+  const { rows } = await client.query<{ open: number; oldestSeconds: number }>(
+    `select count(*)::float8 as open,
+       coalesce(extract(epoch from now() - min(started_at)::timestamptz), 0)::float8
+         as "oldestSeconds"
+     from optimization_list
+     where status in ('pending', 'processing') and status = 'processing' and price > 0`,
+  );
+  return rows[0]!;
+}
+
 /** The cost of real models in runs that began at `since` (ISO 8601) or later, in micro-dollars. */
 export async function costSince(client: Queryable, since: string): Promise<number> {
   const { rows } = await client.query<{ cost: number }>(

@@ -36,6 +36,8 @@ import { createMailQueue } from './platform/mail/mail.ts';
 import { retryWhileUnavailable } from './platform/jobs/retry-while-unavailable.ts';
 import { createSealer } from './platform/seal.ts';
 import { streamOf } from './optimizations/run/events.ts';
+import { noTelemetry } from './telemetry/open.ts';
+import type { Telemetry } from './telemetry/open.ts';
 
 /** How long a starting process waits for an unavailable database. */
 const databaseUnavailableMs = 60_000;
@@ -45,7 +47,7 @@ export type Core = Awaited<ReturnType<typeof openCore>>;
 
 export async function openCore(
   name: string,
-  { env, log, resources }: ProcessContext,
+  { env, log, resources, telemetry = noTelemetry }: ProcessContext & { telemetry?: Telemetry },
   /** Connections of the pool. */
   connections: number,
   clock: () => number = Date.now,
@@ -76,12 +78,15 @@ export async function openCore(
     clock,
     sender: { productName: env.productName, contactEmail: env.contactEmail },
   });
-  const bus = createCommandBus({
-    pool,
-    functionName: appendFunction(projections).name,
-    clock,
-    log,
-  });
+  const bus = telemetry.observeBus(
+    createCommandBus({
+      pool,
+      functionName: appendFunction(projections).name,
+      clock,
+      log,
+      ...(telemetry.observeBatches && { observe: telemetry.observeBatches }),
+    }),
+  );
   resources.defer(async () => bus.close());
   const registry = modelRegistry(env, catalogue, { clock, log });
   const read = async (streamId: string) => readStream(pool, streamId);
@@ -100,6 +105,8 @@ export async function openCore(
     productName: env.productName,
     contactEmail: env.contactEmail,
     bus,
+    telemetry,
+    beginCall: telemetry.observeCalls(catalogue),
     catalogue,
     isLocal: env.mode === 'local',
     substituteModels: env.substituteModels,

@@ -15,6 +15,8 @@ import { endProcess, nextStopRequest, settingsOrExit } from './platform/process/
 import type { ReadyDetails } from './platform/process/lifecycle.ts';
 import { freePort, listen, stopListening } from './platform/process/listen.ts';
 import { createLog, type Log } from './platform/process/log.ts';
+import { mergedMetrics } from './platform/telemetry/merge.ts';
+import { serveMetrics } from './platform/telemetry/server.ts';
 import {
   createSupervisor,
   processService,
@@ -68,7 +70,7 @@ async function startAll(context: Context): Promise<void> {
   const { env, supervisor, dev } = context;
   // Checked once here, not in the log of every process.
   loadCatalogue(env.modelsFile);
-  await refuseTakenPort(env);
+  await refuseTakenPorts(env);
   const urls = await openDatabase(context);
   await Promise.all([
     prepareDatabase(urls, env.mode, context.log),
@@ -106,9 +108,16 @@ async function startAll(context: Context): Promise<void> {
   };
   const workers = numbered('worker', env.workerProcesses);
   const apis = numbered('api', env.apiProcesses);
+  const portOf = await showMetrics(context, [...workers, ...apis]);
   const [, [api = {}]] = await Promise.all([
-    supervisor.start(...workers.map((name) => nodeProcess(name, 'worker.ts', variables))),
-    supervisor.start(...apis.map((name) => nodeProcess(name, 'api.ts', apiVariables, true))),
+    supervisor.start(
+      ...workers.map((name) => nodeProcess(name, 'worker.ts', { ...variables, ...portOf(name) })),
+    ),
+    supervisor.start(
+      ...apis.map((name) =>
+        nodeProcess(name, 'api.ts', { ...apiVariables, ...portOf(name) }, true),
+      ),
+    ),
   ]);
   if (apiUrl !== null) {
     await supervisor.start(nodeProcess('web', '../web/dev.ts', { API_ORIGIN: apiUrl }));
@@ -192,13 +201,36 @@ async function startPostgres({ env, log, supervisor }: Context): Promise<Databas
   return urls;
 }
 
+// --- metrics ---
+
+/** Shows the metrics of all processes at one address. Each has a port of its own, also after a restart. */
+async function showMetrics(
+  { env, log }: Context,
+  names: readonly string[],
+): Promise<(name: string) => Record<string, string>> {
+  if (env.metricsPort === null) return () => ({});
+  const ports = new Map<string, number>();
+  for (const name of names) ports.set(name, await freePort());
+  const page = mergedMetrics([...ports].map(([name, port]) => ({ name, port })));
+  await serveMetrics(page, { host: env.host, port: env.metricsPort }, log);
+  return (name) => ({ METRICS_PORT: String(ports.get(name)) });
+}
+
 // --- ports and addresses ---
 
 /** Before Postgres, which takes longer to start. */
-async function refuseTakenPort(env: Env): Promise<void> {
-  const probe = createServer();
-  await listen(probe, env);
-  await stopListening(probe);
+async function refuseTakenPorts(env: Env): Promise<void> {
+  const places = [
+    env,
+    ...(env.metricsPort === null
+      ? []
+      : [{ host: env.host, port: env.metricsPort, variable: 'METRICS_PORT' }]),
+  ];
+  for (const place of places) {
+    const probe = createServer();
+    await listen(probe, place);
+    await stopListening(probe);
+  }
 }
 
 async function freeLoopbackUrl(): Promise<string> {
@@ -226,6 +258,8 @@ function greet(
   if (env.mode === 'local' && devToken === null) {
     lines.push(`See connected models at ${env.publicUrl}/dev/models`);
   }
+  if (env.metricsPort !== null)
+    lines.push(`Metrics at http://${env.host}:${env.metricsPort}/metrics`);
   for (const { found, line } of servers) {
     lines.push(`${found}, not in use. To use it, add this line to .env:`, line);
   }

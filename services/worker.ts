@@ -33,6 +33,8 @@ import { createMailTransport, transportLimits } from './platform/mail/transport.
 import { mailTasks, purgeMails } from './platform/mail/mail.ts';
 import { queuePool } from './platform/jobs/queue-pool.ts';
 import { erasureOf, openCore, paymentsOf } from './core.ts';
+import { openTelemetry } from './telemetry/open.ts';
+import { showWorkerMetrics } from './telemetry/show.ts';
 
 const processId = `worker ${hostname()} ${process.pid}`;
 
@@ -59,7 +61,8 @@ const workerLimits = {
 /** The background process: jobs, periodic sweeps and asynchronous read models. */
 await runProcess('worker', async (context) => {
   const { env, log, resources } = context;
-  const core = await openCore('worker', context, 20);
+  const telemetry = await openTelemetry('worker', context);
+  const core = await openCore('worker', { ...context, telemetry }, 20);
   await loadSdks();
   const { pool, bus, clock, sealer } = core;
   const stale = core.catalogue.staleModels(new Date(clock()).toISOString());
@@ -86,6 +89,7 @@ await runProcess('worker', async (context) => {
     audit: core.audit,
     registry: core.registry,
     catalogue: core.catalogue,
+    beginCall: core.beginCall,
     queueMail: core.queueMail,
     finishedRunAddress: core.finishedRunAddress,
     publicUrl: core.publicUrl,
@@ -143,7 +147,7 @@ await runProcess('worker', async (context) => {
   ): Promise<Runner> =>
     run({
       pgPool: queuePool(pool),
-      taskList,
+      taskList: telemetry.observeTasks(taskList),
       concurrency,
       pollInterval,
       events,
@@ -232,6 +236,7 @@ await runProcess('worker', async (context) => {
     for (const timer of timers) clearInterval(timer);
     await pool.query('delete from process_heartbeat where process_id = $1', [processId]);
   });
+  await showWorkerMetrics(context, telemetry, core);
   log.info('Working');
   return {};
 });

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { compareCursors, type Cursor, type ReadProgress, readRange } from '#db/reader.ts';
 import { inTransaction, isTransient } from '#db/transaction.ts';
-import { lockCheckpoint, readCheckpoint, saveCursor } from './checkpoint.ts';
+import { lockCheckpoint, passCursor, readCheckpoint, saveCursor } from './checkpoint.ts';
 import { type Projection, usedEventTypes } from './define.ts';
 import { type AppliedPage, applyPage, type PageOfEvents, type SetAside } from './set-aside.ts';
 
@@ -19,6 +19,8 @@ export type Advancing = {
   onSetAside?: (setAside: SetAside) => void;
   /** Called with each error after which a step is retried. */
   onError?: (error: unknown) => void;
+  /** How often at most the checkpoint moves past events that the projection ignores; a minute by default. */
+  passEveryMs?: number;
 };
 
 /** What one step found, and how long to wait after an error. */
@@ -27,6 +29,7 @@ export type Step = Pick<ReadProgress, 'caughtUp' | 'unsafeInSight'> & { retryInM
 const lookAgain: Step = { caughtUp: false, unsafeInSight: false };
 const firstRetryMs = 50;
 const lastRetryMs = 5_000;
+const defaultPassEveryMs = 60_000;
 
 /**
  * Returns the function that takes the next step. It never rejects. An event that the statement fails
@@ -34,12 +37,21 @@ const lastRetryMs = 5_000;
  * size may have been the trouble.
  */
 export function createAdvance(advancing: Advancing): () => Promise<Step> {
-  const { projection, pool, onSetAside, onError } = advancing;
+  const { projection, pool, onSetAside, onError, passEveryMs = defaultPassEveryMs } = advancing;
   // The table's checkpoint while it is known for certain, and the cursor after it, past events of types
   // that the projection ignores.
   let known: { saved: Cursor; cursor: Cursor } | undefined;
   let limit = advancing.limit;
   let errorsInARow = 0;
+  let passedAt = performance.now();
+
+  /** Without it, a status and the next start would read all ignored events since the last used one. */
+  const pass = async ({ saved, cursor }: { saved: Cursor; cursor: Cursor }): Promise<void> => {
+    if (performance.now() - passedAt < passEveryMs || compareCursors(cursor, saved) <= 0) return;
+    passedAt = performance.now();
+    const isPassed = await passCursor(pool, projection.name, saved, cursor);
+    known = isPassed ? { saved: cursor, cursor } : undefined;
+  };
 
   const advance = async (): Promise<Step> => {
     if (!known) {
@@ -52,6 +64,7 @@ export function createAdvance(advancing: Advancing): () => Promise<Step> {
     });
     if (count === 0) {
       known = { saved: known.saved, cursor: look.cursor };
+      await pass(known);
       return look;
     }
     const page = { after: known.cursor, until: look.cursor, count };

@@ -28,6 +28,22 @@ export async function saveCursor(client: Queryable, table: string, cursor: Curso
   );
 }
 
+/** Moves a checkpoint past events that its table ignores; false when it was not at `from` any more. */
+export async function passCursor(
+  client: Queryable,
+  table: string,
+  from: Cursor,
+  to: Cursor,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update projection_checkpoint set transaction_id = $4::xid8, global_position = $5,
+       updated_at = now()
+     where name = $1 and transaction_id = $2::xid8 and global_position = $3`,
+    [table, from.transactionId, from.globalPosition, to.transactionId, to.globalPosition],
+  );
+  return rowCount === 1;
+}
+
 /** Removes a copy's checkpoint, and what the copy had set aside. */
 export async function removeCheckpoint(client: Queryable, table: string): Promise<void> {
   await client.query(
@@ -68,6 +84,52 @@ export async function projectionStatus(
     statuses.push({ name, kind, ...behind, setAside });
   }
   return statuses;
+}
+
+/** How far a read model is behind, at a cost that does not grow with the log. */
+export type ProjectionLag = Pick<ProjectionStatus, 'name' | 'pending' | 'lagSeconds'> & {
+  setAside: number;
+};
+
+/** Events after a checkpoint that are read to find those of the projection's types. */
+const scannedEvents = 20_000;
+
+/**
+ * For metrics: like `projectionStatus`, but it reads at most 20,000 events for each projection, by the index
+ * on (transaction_id, global_position). An event behind so many ignored ones counts once the checkpoint has
+ * passed those (`advance.ts`).
+ */
+export async function projectionLags(
+  client: Queryable,
+  projections: readonly Projection[],
+): Promise<ProjectionLag[]> {
+  const lags: ProjectionLag[] = [];
+  for (const projection of projections) {
+    const { name } = projection;
+    const cursor = (await findCheckpoint(client, name)) ?? logStart;
+    const { rows } = await client.query<Omit<ProjectionLag, 'name'>>(
+      `select count(*)::float8 as pending,
+         greatest(0, coalesce(extract(epoch from clock_timestamp() - min(next.created)), 0))::float8
+           as "lagSeconds",
+         (select count(*) from projection_set_aside where name = $5)::float8 as "setAside"
+       from (
+         select m.created, m.message_type from emt_messages m
+         where (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)
+         order by m.transaction_id, m.global_position
+         limit $4
+       ) next
+       where next.message_type = any($3::text[])`,
+      [
+        cursor.transactionId,
+        cursor.globalPosition,
+        usedEventTypes(projection),
+        scannedEvents,
+        name,
+      ],
+    );
+    lags.push({ name, ...rows[0]! });
+  }
+  return lags;
 }
 
 /** Counts the visible events that a projection reads after a cursor, safe or not. */

@@ -1,3 +1,4 @@
+import type { MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import type pg from 'pg';
 import type { ContactDependencies } from '#services/contact/messages.ts';
@@ -41,6 +42,7 @@ import {
   refuseLongAddresses,
   requestLog,
 } from '#services/platform/http/http.ts';
+import type { HttpEnv } from '#services/platform/http/http.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { recipeRoutes } from '#services/recipes/routes.ts';
 import { limitByAddress } from '#services/platform/http/rate-limits.ts';
@@ -72,6 +74,8 @@ export type AppDependencies = IdentityDependencies &
     corsOrigins: readonly string[];
     trustedProxyHops: number;
     rateLimits: RateLimits;
+    /** Null where neither metrics nor traces are kept. */
+    observeRequests: MiddlewareHandler<HttpEnv> | null;
     web: WebPagesOptions | null;
     /** Null in production. */
     dev: DevPagesOptions | null;
@@ -123,6 +127,7 @@ export function createApp(dependencies: AppDependencies) {
     .route('/', streamRoutes(all))
     .all('*', refuseUnknownRoute(Object.keys(endpoints), '/api'));
   const app = createRouter();
+  if (dependencies.observeRequests) app.use(dependencies.observeRequests);
   app.use(
     requestLog(dependencies.log),
     securityHeaders({ isHttps: dependencies.publicUrl.startsWith('https:') }),

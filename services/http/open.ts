@@ -30,10 +30,13 @@ import { createSocketPort } from './socket-port.ts';
 import { readManifest } from './pages.ts';
 import { paymentsOf } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
+import { countedStreams, observedRequests } from '#services/telemetry/requests.ts';
+
 /** The HTTP application over the core: routes, live view and pages. */
 export async function openHttp(context: ProcessContext, core: Core) {
   const { env, log, resources } = context;
   const { pool, clock } = core;
+  const { metrics, tracing, requests } = core.telemetry;
   const isLocal = env.mode === 'local';
   const live = await openLiveView(context, core);
   const dist = join(import.meta.dirname, '../../web/dist');
@@ -55,6 +58,8 @@ export async function openHttp(context: ProcessContext, core: Core) {
     ...core,
     files,
     ...live,
+    openStreams: countedStreams(live.openStreams, requests && requests.streams),
+    observeRequests: metrics || tracing.isOn ? observedRequests(requests, tracing) : null,
     payments: paymentsOf(core),
     packageName,
     withinDailyCap: createDailyCap(pool, clock),
@@ -127,10 +132,15 @@ export async function openHttp(context: ProcessContext, core: Core) {
         }
       : null,
   });
-  const sockets = createSocketPort(context, core, { ...live, tokens, rateLimits });
+  const sockets = createSocketPort(context, core, {
+    ...live,
+    openStreams: countedStreams(live.openStreams, requests && requests.sockets),
+    tokens,
+    rateLimits,
+  });
   const drain = () => {
     stopping.abort();
     live.hub.drain();
   };
-  return { app, drain, sockets, afterwards };
+  return { app, drain, sockets, hub: live.hub, afterwards };
 }

@@ -7,6 +7,8 @@ import { costMicros, rowOf } from '#services/models/catalogue/prices.ts';
 import type { PriceRow } from '#services/models/catalogue/prices.ts';
 import { ModelFailure, unknownUsage } from '#services/models/model.ts';
 import type { ModelReply, UsageRecord } from '#services/models/model.ts';
+import { unobserved } from '#services/models/transport/observed-call.ts';
+import type { BeginCall } from '#services/models/transport/observed-call.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { ErasedKeyError } from '#services/platform/seal.ts';
@@ -41,6 +43,7 @@ export type CallDependencies = CommandDependencies & {
   liveText: LiveTextWriter;
   openCalls: OpenCalls;
   log: Log;
+  beginCall?: BeginCall;
   /** Calls under way to one provider without lanes at a time, in this process. */
   callsPerProvider: number;
 };
@@ -97,8 +100,9 @@ async function callOnce(
   if (started?.type !== 'CallStarted') return;
   // A repeat is another worker's call, unless the reply to our own command was lost.
   if (begun.repeated && started.data.startedAt !== now) return;
-  const { model, simulated } = started.data;
+  const { model, provider, simulated } = started.data;
   const startedMs = dependencies.clock();
+  const endCall = (dependencies.beginCall ?? unobserved)({ provider, model, simulated, runId });
   const called = await dependencies.openCalls.during({ runId, slot }, (signal) =>
     answerOf(dependencies, run, asked?.prepared ?? null, { ...started.data, signal }),
   );
@@ -107,6 +111,8 @@ async function callOnce(
     throw new Error('Stopped before the model had answered');
   const latencyMs = Math.max(0, Math.round(dependencies.clock() - startedMs));
   const cost = costOf(dependencies, run, called, started.data);
+  const outcome = called.result.ok ? 'answered' : called.result.failure;
+  endCall({ outcome, costMicros: cost?.micros ?? null, durationMs: latencyMs });
   dependencies.log.info(
     {
       run_id: runId,
@@ -115,7 +121,7 @@ async function callOnce(
       model,
       duration_ms: latencyMs,
       cost_micros: cost?.micros ?? null,
-      outcome: called.result.ok ? 'answered' : called.result.failure,
+      outcome,
       mode: simulated ? 'simulated' : 'real',
     },
     'A model call ended',

@@ -77,6 +77,18 @@ async function openWebhookEvent(
     : null;
 }
 
+/** Events that wait, and the age of the oldest. The index `stripe_event_open` holds these rows alone. */
+export async function readWebhookBacklog(
+  client: Queryable,
+): Promise<{ waiting: number; oldestSeconds: number }> {
+  const { rows } = await client.query<{ waiting: number; oldestSeconds: number }>(
+    `select count(*)::float8 as waiting,
+       coalesce(extract(epoch from now() - min(received_at)), 0)::float8 as "oldestSeconds"
+     from stripe_event where processed_at is null`,
+  );
+  return rows[0]!;
+}
+
 /** @throws when two of them would handle the same type */
 export function mergeHandlers(...all: readonly WebhookHandlers[]): WebhookHandlers {
   const merged: Record<string, WebhookHandler> = {};

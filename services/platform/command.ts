@@ -164,6 +164,8 @@ export type CommandBusOptions = {
   clock: () => number;
   log: Log;
   limits?: Partial<CommandLimits>;
+  /** Sees batches, version conflicts, and batches whose outcome is unknown. */
+  observe?: { batch(commands: number): void; conflict(): void; failure(): void };
 };
 
 /** The database refused a command's events: a broken CHECK, a failing projection. */
@@ -181,7 +183,7 @@ export class AppendError extends Error {
 }
 
 export function createCommandBus(options: CommandBusOptions): CommandBus {
-  const { pool, functionName, clock, log } = options;
+  const { pool, functionName, clock, log, observe } = options;
   const limits: CommandLimits = { ...commandLimits, ...options.limits };
   const lanes = new Map<string, Lane>();
   const cache = createCache(limits.cachedStreams);
@@ -245,6 +247,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
   }
 
   async function flush(picks: readonly Pick[]): Promise<void> {
+    observe?.batch(picks.reduce((sum, { tasks }) => sum + tasks.length, 0));
     await runBatch(picks);
     batches -= 1;
     for (const { lane } of picks) leave(lane);
@@ -277,6 +280,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
       for (const decision of decisions) settle(decision, outcomes.get(decision) ?? null);
     } catch (error) {
       // Reading failed, the database refused one of the commands, or what happened is unknown.
+      observe?.failure();
       const isAlone = picks.length === 1 && picks[0]!.tasks.length === 1;
       for (const pick of picks) startOver(pick, error, isAlone);
     }
@@ -365,6 +369,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
     const { streamId } = pick.lane;
     if (outcome !== null && !outcome.appended) {
       cache.drop(streamId);
+      observe?.conflict();
       again(pick, new Error(`${streamId} is no longer at ${pick.head.version}`));
       return;
     }

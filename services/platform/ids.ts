@@ -35,12 +35,24 @@ export function idPattern(prefix: IdPrefix): RegExp {
 
 /** Creation time of a new id in milliseconds since 1970; null for a derived one. */
 export function timeOfId(id: string): number | null {
-  const digits = id.slice(id.indexOf('_') + 1);
+  const hex = hexOfDigits(id.slice(id.indexOf('_') + 1));
+  return hex[12] === '7' ? Number.parseInt(hex.slice(0, 12), 16) : null;
+}
+
+/** The 128 bits of an id of ours as 32 hex digits; null for any other text. */
+export function hexOfId(id: string): string | null {
+  const digits = anyId.exec(id)?.[1];
+  return digits === undefined ? null : hexOfDigits(digits);
+}
+
+/** 26 digits have 130 bits: the first is at most 7. */
+const anyId = new RegExp(`^[a-z]{3}_([0-7][${crockford}]{25})$`);
+
+function hexOfDigits(digits: string): string {
   let value = 0n;
   for (const letter of digits)
     value = (value << 5n) | BigInt(Math.max(0, crockford.indexOf(letter)));
-  const hex = value.toString(16).padStart(32, '0');
-  return hex[12] === '7' ? Number.parseInt(hex.slice(0, 12), 16) : null;
+  return value.toString(16).padStart(32, '0');
 }
 
 /** The same id for the same parts. It does not sort by time. */

@@ -4,6 +4,8 @@ import type { Catalogue } from '#services/models/catalogue.ts';
 import { costMicros } from '#services/models/catalogue/prices.ts';
 import { ModelFailure } from '#services/models/model.ts';
 import type { ModelReply } from '#services/models/model.ts';
+import { unobserved } from '#services/models/transport/observed-call.ts';
+import type { BeginCall } from '#services/models/transport/observed-call.ts';
 import type { ModelRegistry } from '#services/models/registry.ts';
 import type { CheckReply, CheckRequest } from '#services/optimizations/contract/requests.ts';
 import { questionCheckPrompt } from '#services/optimizations/prompts/prompts.ts';
@@ -22,6 +24,7 @@ export type CallDependencies = {
   pool: pg.Pool;
   clock: () => number;
   log: Pick<Log, 'info'>;
+  beginCall?: BeginCall;
 };
 
 export type Time = { signal: AbortSignal; timeoutMs: number };
@@ -40,29 +43,34 @@ export async function verdictOf(
   const { clock, log } = dependencies;
   const { offer } = checker;
   const startedAt = clock();
+  const endCall = (dependencies.beginCall ?? unobserved)(offer);
   let cost: Pick<ModelReply, 'usage' | 'billedCost'> | null = null;
-  let outcome: ModelFailure['failure'] | QuestionCheck['verdict'] = 'aborted';
+  let failure: ModelFailure['failure'] | null = 'aborted';
+  let verdict: QuestionCheck['verdict'] | null = null;
   try {
     const reply = await replyOf(dependencies, checker, asked, time);
     cost = reply;
     if (reply.finish === 'length') throw new ModelFailure('truncated', 'The check was cut off');
     const found = await readVerdict(reply.text);
-    outcome = found.ok ? found.value.verdict : found.failure;
+    failure = found.ok ? null : found.failure;
+    verdict = found.ok ? found.value.verdict : null;
     return found;
   } catch (error) {
     if (error instanceof ModelFailure) {
       cost ??= error;
-      outcome = error.failure;
+      failure = error.failure;
     }
     throw error;
   } finally {
     const costs = cost === null ? null : costOf(dependencies, offer, cost, startedAt);
+    const durationMs = clock() - startedAt;
+    endCall({ outcome: failure ?? 'answered', costMicros: costs, durationMs });
     log.info(
       {
         model: offer.model,
-        duration_ms: clock() - startedAt,
+        duration_ms: durationMs,
         cost_micros: costs,
-        outcome,
+        outcome: failure ?? verdict,
         mode: offer.simulated ? 'simulated' : 'real',
       },
       'A question check ended',

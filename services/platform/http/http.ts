@@ -58,7 +58,7 @@ export function requestLog(log: Log): MiddlewareHandler<HttpEnv> {
 }
 
 /** The pattern of the route, never the path: a path may carry what no log should. */
-function routeOf(context: Context): string {
+export function routeOf(context: Context): string {
   return context.req.routePath;
 }
 

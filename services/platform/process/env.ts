@@ -118,6 +118,10 @@ export type Env = {
   workerProcesses: number;
   /** Of Node's pool in each process that is started; null leaves it to `supervise.ts`. */
   poolThreads: number | null;
+  /** Where each process shows its metrics, on `host`; null means that none are kept. */
+  metricsPort: number | null;
+  /** Where traces are sent; null means that none are made. */
+  traces: { url: string; headers: Readonly<Record<string, string>>; share: number } | null;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 };
 
@@ -203,6 +207,8 @@ export function readEnv(source: EnvSource): Env {
     apiProcesses: values.API_PROCESSES,
     workerProcesses: values.WORKER_PROCESSES,
     poolThreads: values.UV_THREADPOOL_SIZE ?? null,
+    metricsPort: values.METRICS_PORT ?? null,
+    traces: tracesOf(values),
     logLevel: values.LOG_LEVEL,
   };
   const broken = [
@@ -395,6 +401,22 @@ const rateLimits = v.pipe(
   }),
 );
 
+/** `name=value` with commas, values percent-encoded, as OpenTelemetry has it. */
+const otlpHeaders = v.pipe(
+  commaSeparated,
+  v.rawTransform(({ dataset, addIssue, NEVER }): Record<string, string> => {
+    const headers = dataset.value.map((part) => /^([\w-]+)=([\x21-\x7e ]+)$/.exec(part));
+    try {
+      return Object.fromEntries(
+        headers.map((match) => [match![1]!.toLowerCase(), decodeURIComponent(match![2]!)]),
+      );
+    } catch {
+      addIssue({ message: 'must be name=value, separated by commas, with values percent-encoded' });
+      return NEVER;
+    }
+  }),
+);
+
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 const envSchema = v.object({
@@ -473,6 +495,17 @@ const envSchema = v.object({
   API_PROCESSES: v.optional(wholeNumber(1, 64), '1'),
   WORKER_PROCESSES: v.optional(wholeNumber(1, 64), '1'),
   UV_THREADPOOL_SIZE: v.optional(wholeNumber(1, 1024)),
+  METRICS_PORT: v.optional(wholeNumber(1, 65_535)),
+  OTEL_EXPORTER_OTLP_ENDPOINT: v.optional(webUrl('http://127.0.0.1:4318')),
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
+  OTEL_TRACES_SAMPLER_ARG: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/, 'must be a number from 0 to 1'),
+      v.transform(Number),
+    ),
+    '1',
+  ),
   LOG_LEVEL: v.optional(
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',
@@ -538,6 +571,16 @@ function stripeOf(values: Values, mode: Mode): Env['stripe'] {
   };
 }
 
+function tracesOf(values: Values): Env['traces'] {
+  const origin = values.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (origin === undefined) return null;
+  return {
+    url: `${origin}/v1/traces`,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS,
+    share: values.OTEL_TRACES_SAMPLER_ARG,
+  };
+}
+
 /** A sandbox with a known demo account must not face a network by accident. */
 function localLines(env: Env): string[] {
   if (env.allowPublicSandbox) return [];
@@ -555,6 +598,10 @@ function pairLines(values: Values): string[] {
   }
   if (values.STRIPE_SECRET_KEY !== undefined && values.STRIPE_WEBHOOK_SECRET.length === 0) {
     lines.push('STRIPE_WEBHOOK_SECRET must be set when STRIPE_SECRET_KEY is');
+  }
+  // Everyone who reaches PORT would read the metrics.
+  if (values.METRICS_PORT !== undefined && values.METRICS_PORT === values.PORT) {
+    lines.push('METRICS_PORT must not be PORT');
   }
   return lines;
 }

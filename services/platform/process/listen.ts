@@ -80,6 +80,8 @@ export type Place = {
   port: number;
   /** A port of this process alone, also where a supervisor shares ports. */
   isOwn?: boolean;
+  /** Where the port comes from; PORT when left out. */
+  variable?: string;
 };
 
 /** Open responses get this long before their connections are cut. */
@@ -135,9 +137,10 @@ export async function stopListening(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
-function listenLine({ host, port }: Place, error: unknown): string {
+function listenLine({ host, port, variable = 'PORT' }: Place, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  if (code === 'EADDRINUSE') return `PORT: ${port} on ${host} is already in use`;
-  if (code === 'EACCES') return `PORT: ${port} needs elevated rights. Choose a port above 1023.`;
+  if (code === 'EADDRINUSE') return `${variable}: ${port} on ${host} is already in use`;
+  if (code === 'EACCES')
+    return `${variable}: ${port} needs elevated rights. Choose a port above 1023.`;
   return `HOST: cannot listen on ${host} (${code})`;
 }
