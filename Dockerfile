@@ -1,4 +1,5 @@
-# One image for migrate, api and worker; docker-compose.yml says which file each runs.
+# One image for migrate, api and worker; docker-compose.yml says which file each runs, and how its health is
+# checked. tests/proof/image.test.ts starts the same files.
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -17,11 +18,11 @@ FROM node:24.21.0-bookworm-slim
 # Four threads, which is Node's own figure, are taken by as many logins (services/platform/process/supervise.ts).
 ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16
 WORKDIR /app
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json LICENSE ./
 # No install scripts and no optional packages: the image has its own Node, and no embedded Postgres.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
 COPY db db
-COPY docs/live.md docs/live.md
+COPY docs/live.md docs/programs.md docs/
 COPY projections projections
 COPY services services
 # The one optional package that runs here, for this platform.

@@ -16,6 +16,8 @@ export type PoolOptions = ConnectionOptions & {
   longTransactions?: boolean;
   /** Postgres cancels a statement after this long; unset: it does not. */
   statementMs?: number;
+  /** For tests. */
+  silenceMs?: number;
 };
 
 /** A pool, or one of its clients inside a transaction. */
@@ -25,6 +27,12 @@ export type Queryable = Pick<pg.ClientBase, 'query'>;
  * Bounds on one transaction: an open transaction holds back every reader of events until it ends.
  */
 const transactionLimits = { idleMs: 15_000, wholeMs: 60_000 };
+
+/**
+ * How long a connection may leave a statement unanswered. The server ends every transaction before; so the
+ * network has lost the connection, which TCP alone notices after a quarter of an hour.
+ */
+const silenceMs = transactionLimits.wholeMs + 5_000;
 
 const keepAliveMs = 10_000;
 const connectTimeoutMs = 10_000;
@@ -41,6 +49,7 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     connectionTimeoutMillis: connectTimeoutMs,
+    ...(options.longTransactions === true ? {} : { query_timeout: options.silenceMs ?? silenceMs }),
     types: parsers,
   });
   // The pool listens to a client only while it is idle, and then emits the client's error itself. An error

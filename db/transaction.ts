@@ -36,8 +36,7 @@ export async function transact<Result>(
     await client.query('commit');
     return result;
   } catch (error) {
-    // Without a connection this fails too, and the server has rolled back; the first error says more.
-    await client.query('rollback').catch(() => undefined);
+    await undo(client, 'rollback', error);
     throw error;
   }
 }
@@ -53,10 +52,16 @@ export async function nested<Result>(
     await client.query('release savepoint nested');
     return result;
   } catch (error) {
-    // Without a connection this fails too; the first error says more.
-    await client.query('rollback to savepoint nested').catch(() => undefined);
+    await undo(client, 'rollback to savepoint nested', error);
     throw error;
   }
+}
+
+/** A connection that does not answer is left alone: the statement would wait behind the lost one. */
+async function undo(client: pg.ClientBase, statement: string, error: unknown): Promise<void> {
+  if (sqlState(error) === undefined && isTransient(error)) return;
+  // The connection may be lost meanwhile, and the server rolls back; the first error says more.
+  await client.query(statement).catch(() => undefined);
 }
 
 /** The SQLSTATE of a database error; undefined for anything else, such as a lost connection. */

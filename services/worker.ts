@@ -245,8 +245,10 @@ await runProcess('worker', async (context) => {
 function queueLogger(log: Log): Logger {
   return new Logger(() => (level, message, meta) => {
     const job = meta?.['job'] as Partial<Job> | undefined;
-    if (level === 'error')
-      log.error({ err: meta?.['error'], task: job?.task_identifier ?? null }, 'A job failed');
+    if (level === 'error' && job !== undefined)
+      log.error({ err: meta?.['error'], task: job.task_identifier ?? null }, 'A job failed');
+    else if (level === 'error')
+      log.error({ err: meta?.['error'] }, 'The job queue lost its database; it retries');
     // More slots than connections are intended, because a slot that waits for a model holds none. So is
     // taking fewer jobs than there are slots.
     else if (

@@ -5,6 +5,7 @@ import { SettingsError } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
+import { softwareVersion } from '#services/platform/software.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
 import type { CliCommand, SettingsCommand } from './command.ts';
@@ -58,6 +59,10 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
 await endProcess(await main(process.argv.slice(2)));
 
 async function main(words: readonly string[]): Promise<number> {
+  if (words[0] === '--version') {
+    console.log(softwareVersion);
+    return 0;
+  }
   const args = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
   const found = findCommand(args);
   const wantsHelp = args.includes('--help') || args.length === 0;

@@ -21,6 +21,7 @@ import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
 import type { Access, Endpoint, EndpointList, Wire } from '#services/platform/contract.ts';
 import { problems, titles } from '#services/platform/problems.ts';
+import { softwareVersion } from '#services/platform/software.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { apiExamples } from './examples.ts';
 import { endpoints } from './endpoints.ts';
@@ -71,10 +72,11 @@ export function describeApi(options: { productName: string; publicUrl: string })
     openapi: '3.1.0',
     info: {
       title: `${options.productName} API`,
-      version: '1.0.0',
+      version: softwareVersion,
       description: introduction(options),
       contact: { name: options.productName, url: options.publicUrl },
-      license: { name: 'Proprietary, all rights reserved', identifier: 'LicenseRef-Proprietary' },
+      // As the file LICENSE has it.
+      license: { name: 'Not decided, all rights reserved', identifier: 'LicenseRef-None' },
     },
     servers: [{ url: `${options.publicUrl}/api` }],
     tags: tags.map(([name, description]) => ({

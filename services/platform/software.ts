@@ -1,2 +1,8 @@
-/** The release, as in `package.json`; a test compares them. */
-export const softwareVersion = '0.1.0';
+import { readFileSync } from 'node:fs';
+
+const manifest = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+/** The release. Its only source is `package.json`. */
+export const softwareVersion = manifest.version;

@@ -8,6 +8,10 @@ import { providerDefinitions } from '#services/models/provider-list.ts';
 type Service = {
   image: string;
   build?: unknown;
+  user?: string;
+  logging?: { driver: string; options: Record<string, string> };
+  healthcheck?: { test: string[]; interval: string; timeout: string; retries: number };
+  stop_grace_period?: string;
   command?: string[];
   profiles?: string[];
   environment?: Record<string, string>;
@@ -34,10 +38,17 @@ const networksOf = (name: string) => services[name]?.networks ?? ['default'];
 const on = (network: string) =>
   Object.keys(services).filter((name) => networksOf(name).includes(network));
 
-/** All that root may do in a container, where it may do anything. */
+/** All that a process may do beyond its user's rights. */
 const capabilities: Readonly<Record<string, string[]>> = {
-  postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
   proxy: ['NET_BIND_SERVICE'],
+};
+
+/** What each image brings to check its health. */
+const checkers: Readonly<Record<string, string>> = {
+  sevenfold: 'node',
+  postgres: 'pg_isready',
+  caddy: 'wget',
+  'axllent/mailpit': '/mailpit',
 };
 
 describe.each(Object.entries(services))('the service %s', (name, service) => {
@@ -54,11 +65,25 @@ describe.each(Object.entries(services))('the service %s', (name, service) => {
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
     expect(service.read_only).toBe(true);
     expect(service.tmpfs).toContain('/tmp');
+    expect(service.user).toMatch(/^(?:node|[1-9]\d*:[1-9]\d*)$/);
   });
 
   test('the service has limits of memory and processes', () => {
     expect(service.mem_limit).toMatch(/^\d+[mg]$/);
     expect(service.pids_limit).toBeGreaterThan(0);
+  });
+
+  test('the log of the service takes a limited part of the disk', () => {
+    const { driver, options } = service.logging ?? {};
+    expect([driver, options]).toEqual(['json-file', { 'max-size': '10m', 'max-file': '5' }]);
+  });
+
+  test('the service is checked with a program of its own image', () => {
+    // It runs once, and the others wait for its end.
+    if (name === 'migrate') return;
+    const [how, program] = service.healthcheck?.test ?? [];
+    // The images of Node and Mailpit have neither curl nor wget.
+    expect([how, program]).toEqual(['CMD', checkers[service.image.replace(/:.*$/, '')]]);
   });
 
   test('the service mounts existing files, read-only', () => {
@@ -107,6 +132,30 @@ test('the log of Postgres holds no value of a statement, as in local mode', () =
 // Compose copies such a text into the container, which a read-only one refuses.
 test('no configuration file is written inside docker-compose.yml', () => {
   expect(compose.configs).toBeUndefined();
+});
+
+test('the data of Postgres 18 and of the proxy are in volumes, at the paths of their images', () => {
+  const kept = Object.values(services).flatMap(({ volumes = [] }) =>
+    volumes.filter((one) => !one.startsWith('./')),
+  );
+  expect(kept).toEqual(['postgres:/var/lib/postgresql', 'proxy:/data']);
+});
+
+test('a stopping service has longer than it gives itself to close', () => {
+  const seconds = (text = '10s') => Number.parseInt(text, 10) * (text.endsWith('m') ? 60 : 1);
+  expect(seconds(services['postgres']?.stop_grace_period)).toBeGreaterThanOrEqual(90);
+  for (const name of ['api', 'worker', 'proxy'])
+    expect(seconds(services[name]?.stop_grace_period)).toBeGreaterThanOrEqual(15);
+});
+
+test('every file that a health check or a command names exists', () => {
+  const words = Object.values(services).flatMap(({ command = [], healthcheck }) => [
+    ...command,
+    ...(healthcheck?.test ?? []),
+  ]);
+  const files = words.filter((word) => /^services\/.*\.ts$/.test(word));
+  expect(files).toContain('services/worker-health.ts');
+  expect(files.filter((file) => !existsSync(file))).toEqual([]);
 });
 
 test('the image has the Node of package.json and does not run as root', () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { SetAsideList } from '#projections/engine/set-aside.ts';
 import type { platformEndpoints, ReadyReply } from '#services/platform/contract.ts';
@@ -7,6 +8,9 @@ import type { Handlers } from './serve.ts';
 /** A worker whose last heartbeat is older is not running. */
 export const heartbeatStaleSeconds = 30;
 const maxReaderLagMs = 30_000;
+
+/** A load balancer asks often and waits briefly; a database that takes longer is not there for users either. */
+const answersWithinMs = 3_000;
 
 /** Set-aside streams that the response names. */
 const namedStreams = 10;
@@ -27,16 +31,28 @@ export function healthHandlers(dependencies: HealthDependencies) {
   return {
     'GET /health': () => ({ status: 'ok', version: dependencies.version }),
     'GET /ready': async ({ context }) => {
-      const checks = await readiness(dependencies);
+      const checks = (await orNull(readiness(dependencies))) ?? unreachable;
       const ready = Object.values(checks).every((check) => check === 'ok');
       const reply: ReadyReply = {
         status: ready ? 'ready' : 'not_ready',
         checks,
-        set_aside: await setAside(dependencies),
+        set_aside: checks.database === 'ok' ? await orNull(setAside(dependencies)) : null,
       };
       return ready ? reply : answerData(context, reply, 503);
     },
   } satisfies Partial<Handlers<typeof platformEndpoints>>;
+}
+
+const unreachable: ReadyReply['checks'] = {
+  database: 'failed',
+  migrations: 'failed',
+  reader: 'failed',
+  worker: 'failed',
+};
+
+/** Null when there is no answer in time. */
+async function orNull<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+  return Promise.race([answer, sleep(answersWithinMs, null, { ref: false })]);
 }
 
 async function readiness({
@@ -44,13 +60,16 @@ async function readiness({
   functionName,
   readerLagMs,
 }: HealthDependencies): Promise<ReadyReply['checks']> {
-  const found = await pool
-    .query<{ migrated: boolean; working: boolean }>(
-      `select exists (select from pg_proc where proname = $1) as migrated,
+  const statement = {
+    text: `select exists (select from pg_proc where proname = $1) as migrated,
          exists (select from process_heartbeat where kind = 'worker'
            and beat_at > now() - make_interval(secs => $2)) as working`,
-      [functionName, heartbeatStaleSeconds],
-    )
+    values: [functionName, heartbeatStaleSeconds],
+    // Or each call would keep a connection of the pool busy for a minute.
+    query_timeout: answersWithinMs,
+  };
+  const found = await pool
+    .query<{ migrated: boolean; working: boolean }>(statement)
     // This call exists to report an unreachable database: it is not an error.
     .catch(() => null);
   const row = found?.rows[0];

@@ -230,11 +230,6 @@ test('the file holds the question, every prompt and every text, and nothing of t
   expect(pack).not.toContain('"balance"');
 });
 
-test('the version in the file is that of the package', () => {
-  const file = fileURLToPath(new URL('../../../package.json', import.meta.url));
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: softwareVersion });
-});
-
 test("an operator's export is sealed; with --open it has the texts, and the audit log an entry", async () => {
   const sealed = await exported(run.id);
   expect(sealed).not.toContain(question.challenge);

@@ -31,6 +31,8 @@ export type FollowOptions = {
   watching?: string;
   /** Drops the connection after so many facts; called at each connection. */
   patience?: () => number;
+  /** Reconnects after so long without a byte, as a browser does. */
+  silenceMs?: number;
 };
 
 export function follow(options: FollowOptions): Follower {
@@ -61,9 +63,18 @@ export function follow(options: FollowOptions): Follower {
   };
 
   const connect = async (): Promise<void> => {
+    const leaving = new AbortController();
+    const silent = options.silenceMs && setTimeout(() => leaving.abort(), options.silenceMs);
+    try {
+      await listen(leaving, () => silent && silent.refresh());
+    } finally {
+      clearTimeout(silent);
+    }
+  };
+
+  const listen = async (leaving: AbortController, hearByte: () => void): Promise<void> => {
     const { url, token, patience } = options;
     const query = watching === undefined ? '' : `?optimization=${watching}`;
-    const leaving = new AbortController();
     const response = await fetch(`${url()}/api/stream${query}`, {
       headers: {
         authorization: `Bearer ${token()}`,
@@ -84,6 +95,7 @@ export function follow(options: FollowOptions): Follower {
     });
     const decoder = new TextDecoder();
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      hearByte();
       parser.feed(decoder.decode(chunk, { stream: true }));
       if (left <= 0) leaving.abort();
     }

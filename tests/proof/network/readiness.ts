@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Asks an API process for its readiness without a pause, past all faults. */
+export type Readiness = AsyncDisposable & {
+  answers(): readonly Answer[];
+  /** Resolves once it answers 200. */
+  regained(): Promise<void>;
+};
+
+/** Times in milliseconds of `performance.now()`; status 0 when it did not answer in time. */
+export type Answer = { askedAt: number; answeredAt: number; status: number };
+
+const everyMs = 250;
+/** How long a load balancer waits. */
+const patienceMs = 10_000;
+
+export function watchReadiness(apiUrl: string): Readiness {
+  const closing = new AbortController();
+  const answers: Answer[] = [];
+  const ask = async (): Promise<void> => {
+    const askedAt = performance.now();
+    const status = await fetch(`${apiUrl}/api/ready`, { signal: AbortSignal.timeout(patienceMs) })
+      .then(async (response) => {
+        await response.body?.cancel();
+        return response.status;
+      })
+      .catch(() => 0);
+    answers.push({ askedAt, answeredAt: performance.now(), status });
+  };
+  const asking = (async () => {
+    while (!closing.signal.aborted) {
+      await ask();
+      await sleep(everyMs);
+    }
+  })();
+  return {
+    answers: () => answers,
+    async regained() {
+      const since = performance.now();
+      while (!answers.some(({ askedAt, status }) => askedAt > since && status === 200))
+        await sleep(everyMs);
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await asking;
+    },
+  };
+}
