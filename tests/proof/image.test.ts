@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { cpSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, matchesGlob } from 'node:path';
 import process from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { softwareVersion } from '#services/platform/software.ts';
 import { freePort } from '#services/platform/process/listen.ts';
+import { pdf } from '#tests/optimizations/files/made.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { createTestMailbox } from '#tests/support/mail.ts';
@@ -158,7 +158,7 @@ beforeAll(async () => {
     SMTP_URL: mailbox.smtpUrl,
     REQUIRE_EMAIL_CONFIRMATION: 'false',
   };
-}, 600_000);
+}, 1_800_000);
 afterAll(async () => started.disposeAsync(), 120_000);
 
 const page = async (path: string) => fetch(`${url}${path}`, { headers: { accept: 'text/html' } });
@@ -208,7 +208,13 @@ test('the files of the image migrate, serve every page and guide, take a file, a
   });
   expect(signedUp.status).toBe(201);
   const { data } = (await signedUp.json()) as { data: { token: string } };
-  await sleep(0);
-  expect(data.token).not.toBe('');
+  const form = new FormData();
+  form.set('file', new File([Uint8Array.from(pdf(['Rent: 2,250']))], 'rent.pdf'));
+  const file = await fetch(`${url}/api/optimizations/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${data.token}` },
+    body: form,
+  });
+  expect([file.status, await file.text()]).toEqual([200, expect.stringContaining('Rent: 2,250')]);
   expect(await codeOf('services/cli/main.ts')).toBe(0);
 });

@@ -7,6 +7,7 @@ import type { OptimizationSummary } from '#services/optimizations/contract/summa
 import type { CaughtMail } from '#services/sandbox/mail/mailbox.ts';
 import { countsInWords } from '#tests/proof/counts.ts';
 import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
+import type { Person } from '#tests/support/app.ts';
 import { createChance } from '#tests/support/chance.ts';
 import type { Fault } from '#tests/support/processes/fault-proxy.ts';
 import { createClient, eventually } from '#tests/support/processes/processes.ts';
@@ -25,7 +26,7 @@ import type { Pair, Stage } from './stage.ts';
 const seed = Number(process.env['NETWORK_SEED'] ?? randomInt(2 ** 31));
 /** Each fault on each pair when absent. */
 const most = Number(process.env['NETWORK_FAULTS'] ?? Number.POSITIVE_INFINITY);
-const people = 5;
+const people = 4;
 const credits = 50;
 const healthyMs = 1_500;
 
@@ -118,7 +119,18 @@ async function expectSettled(someone: Someone): Promise<string[]> {
     await expectChargedOnce(person.userId, id);
   }
   expect(follower.snapshots()).toBe(1);
+  for (const { id, status } of listed)
+    if (status === 'failed') console.info(await failureOf(person, id));
   return listed.map(({ status }) => status);
+}
+
+/** Why a run failed, with the calls that were given up. */
+async function failureOf({ token }: Person, runId: string): Promise<string> {
+  const run = await client.data<Optimization>(`/optimizations/${runId}`, { token });
+  const calls = Object.entries(run.council.calls).flatMap(([slot, { attempts }]) =>
+    Object.values(attempts).flatMap(({ final, failure }) => (final ? [`${slot} ${failure}`] : [])),
+  );
+  return `${runId} failed: ${run.ended_because}; ${calls.join(', ')}`;
 }
 
 /** The stream resumed without a gap, and the socket has the end of each run as it is read now. */

@@ -14,6 +14,7 @@ import type { Stage } from './stage.ts';
 export const creditsEach = 2_000;
 const strategies = ['fast', 'balanced', 'economy'];
 const answerMs = 15_000;
+const pauseMs = 2_000;
 
 /** Someone who asks, buys and watches over a network with faults, and repeats what was not answered. */
 export type Someone = AsyncDisposable & {
@@ -25,7 +26,7 @@ export type Someone = AsyncDisposable & {
   socket: SocketClient;
   /** Runs whose end arrived over the socket. */
   heardEnds(): Set<string>;
-  /** One run after another, each after a purchase, until it is over. */
+  /** One run after another, and meanwhile purchases and questions to the small model, until it is over. */
   live(isOver: () => boolean): Promise<void>;
 };
 
@@ -73,6 +74,12 @@ export async function newcomer(stage: Stage, index: number): Promise<Someone> {
     await pay(stage, session);
     purchases.push(purchase);
   };
+  const check = async (number: number) => {
+    // Answers for the same text are kept.
+    const body = { challenge: `Rent or buy workshop ${index}-${number}?` };
+    const checked = await insist('/optimizations/check', { body });
+    if (checked.status !== 200) throw new Error(`Checking answered ${checked.status}`);
+  };
   const run = async (number: number) => {
     const created = await insist('/optimizations', {
       key: `run-${number}`,
@@ -97,10 +104,13 @@ export async function newcomer(stage: Stage, index: number): Promise<Someone> {
     socket,
     heardEnds,
     async live(isOver) {
-      for (let number = 0; !isOver(); number += 1) {
-        await buy(number);
-        await run(number);
-      }
+      const repeat = async (act: (number: number) => Promise<void>) => {
+        for (let number = 0; !isOver(); number += 1) {
+          await act(number);
+          await sleep(pauseMs);
+        }
+      };
+      await Promise.all([repeat(run), repeat(buy), repeat(check)]);
     },
     async [Symbol.asyncDispose]() {
       socket.socket.disconnect();

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '#tests/support/database.ts';
+import { startFaultProxy } from '#tests/support/processes/fault-proxy.ts';
 import {
   createClient,
   eventually,
@@ -22,60 +20,6 @@ import type { Watched } from '#tests/processes/support/check.ts';
 const runCount = 12;
 const unreachableMs = 12_000;
 
-type Network = AsyncDisposable & {
-  url: string;
-  /** Breaks every connection and refuses new ones for so long. */
-  unreachable(milliseconds: number): Promise<void>;
-  /** Connections that were broken. */
-  broken(): number;
-};
-
-/** The way to all providers. */
-async function startNetwork(target: URL): Promise<Network> {
-  const open = new Set<Socket>();
-  let broken = 0;
-  const server = createServer((socket) => {
-    const further = connect(Number(target.port), target.hostname);
-    for (const [one, other] of [
-      [socket, further],
-      [further, socket],
-    ] as const) {
-      open.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        open.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  });
-  const listen = async (port: number) => {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('No port');
-    return address.port;
-  };
-  const close = async () => {
-    const closed = once(server, 'close');
-    server.close();
-    for (const socket of open) socket.destroy();
-    await closed;
-  };
-  const port = await listen(0);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    broken: () => broken,
-    async unreachable(milliseconds) {
-      broken += open.size / 2;
-      await close();
-      await sleep(milliseconds);
-      await listen(port);
-    },
-    [Symbol.asyncDispose]: close,
-  };
-}
-
 test(
   'twelve runs complete and are charged once each when no provider can be reached for 12 s, twice in their middle',
   { timeout: 600_000 },
@@ -87,12 +31,18 @@ test(
     started.defer(() => folder.remove());
     const pace = { SANDBOX_PROFILE: 'realistic', DATA_DIR: folder.path };
     const sandbox = started.use(await startProcess('sandbox/server.ts', pace));
-    const network = started.use(await startNetwork(new URL(String(sandbox.details['url']))));
+    const sandboxUrl = String(sandbox.details['url']);
+    const network = started.use(await startFaultProxy({ port: Number(new URL(sandboxUrl).port) }));
+    const unreachable = async () => {
+      await network.inject({ kind: 'refuse' });
+      await sleep(unreachableMs);
+      await network.heal();
+    };
     const settings: Settings = {
       DATABASE_URL: database.appUrl,
       MIGRATE_DATABASE_URL: database.ownerUrl,
       DATA_DIR: folder.path,
-      SANDBOX_URL: network.url,
+      SANDBOX_URL: network.through(sandboxUrl),
       PORT: '0',
     };
     const api = started.use(await startProcess('api.ts', settings));
@@ -111,11 +61,11 @@ test(
         return run !== null && isInTheMiddle(run);
       });
     await eventually('answers and open calls in every run', inTheMiddle);
-    await network.unreachable(unreachableMs);
+    await unreachable();
     await eventually('the first draft', () => stages().includes('synthesis'));
     expect(stages()).not.toContain('closed');
-    await network.unreachable(unreachableMs);
-    expect(network.broken()).toBeGreaterThan(runCount);
+    await unreachable();
+    expect(network.counts().broken).toBeGreaterThan(runCount);
 
     for (const run of runs) await expectWhole(client, settings, run);
     for (const { follower } of runs)

@@ -90,7 +90,9 @@ export async function startFaultProxy(target: {
       way.from.once('close', () => open.delete(way.from));
       void carry(way, network);
     }
-    if (now.fault?.kind === 'reset') reset([accepted, upstream]);
+    if (now.fault?.kind !== 'reset') return;
+    broken += 1;
+    reset([accepted, upstream]);
   });
 
   const reset = (sockets: Iterable<Socket>): void => {
