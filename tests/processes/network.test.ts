@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPool } from '#db/connect.ts';
 import { inTransaction } from '#db/transaction.ts';
+import { queuePool } from '#services/platform/jobs/queue-pool.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { startFaultProxy } from '#tests/support/processes/fault-proxy.ts';
@@ -48,19 +48,20 @@ async function heardThrough(fault: Fault): Promise<string[]> {
   await eventually('an answer', () => heard.length === 1);
   await proxy.inject(fault);
   socket.write('during');
-  await sleep(150);
+  if (fault.kind === 'silence') await eventually('silence', () => proxy.counts().deaf === 1);
+  if (fault.kind === 'reset') await eventually('the reset', () => heard.length === 2);
   heard.push('|');
   await proxy.heal();
   socket.write('after');
-  await sleep(150);
-  const next = open();
-  next.write('again');
-  await sleep(150);
+  const isCarried = fault.kind === 'latency' || fault.kind === 'loss';
+  if (isCarried) await eventually('both', () => heard.at(-1)?.endsWith('after') === true);
+  open().write('again');
+  await eventually('the answer to another', () => heard.at(-1) === 'again');
   return heard;
 }
 
-test.concurrent.each<[string, Fault, string]>([
-  ['latency delays', { kind: 'latency', ms: 300 }, 'before | during after again'],
+test.each<[string, Fault, string]>([
+  ['latency delays', { kind: 'latency', ms: 1_000 }, 'before | during after again'],
   ['loss holds back', { kind: 'loss' }, 'before | during after again'],
   ['silence of the client loses', { kind: 'silence', of: 'client' }, 'before | again'],
   ['silence of the server loses', { kind: 'silence', of: 'server' }, 'before | again'],
@@ -89,6 +90,29 @@ test('a statement on a connection that has fallen silent fails, and the pool ope
   await network.heal();
   expect((await pool.query('select 1')).rowCount).toBe(1);
   expect(network.counts().deaf).toBe(0);
+  await pool.end();
+});
+
+test("the job queue's listening connection reports an error when it has fallen silent", async () => {
+  const pool = createPool(network.through(database.appUrl), {
+    max: 1,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const connected = Promise.withResolvers<void>();
+  const lost = Promise.withResolvers<Error>();
+  queuePool(pool, { pingEveryMs: 50, answersWithinMs: 300 }).connect((_error, client, release) => {
+    connected.resolve();
+    client?.on('error', (error) => {
+      release();
+      lost.resolve(error);
+    });
+  });
+  await connected.promise;
+  await network.inject({ kind: 'silence', of: 'server' });
+  expect(await lost.promise).toMatchObject({ message: expect.stringMatching(/timeout/) });
+  await network.heal();
+  expect((await pool.query('select 1')).rowCount).toBe(1);
   await pool.end();
 });
 

@@ -11,17 +11,50 @@ import { retryWhileUnavailable } from './retry-while-unavailable.ts';
  * So a statement whose reply was lost may run twice. That is harmless, except that a job may be taken
  * without a worker running it; `job-locks.ts` frees it.
  */
-export function queuePool(pool: pg.Pool): pg.Pool {
-  type Callback = Parameters<pg.Pool['connect']>[0];
+export function queuePool(pool: pg.Pool, times: ListenTimes = listenTimes): pg.Pool {
   const connect = (callback?: Callback) =>
-    // With a callback it is the listening connection, which the queue restores itself.
-    callback === undefined ? connectWhileUnavailable(pool) : pool.connect(callback);
+    callback === undefined
+      ? connectWhileUnavailable(pool)
+      : connectListening(pool, callback, times);
   return new Proxy(pool, {
     get(target, property): unknown {
       if (property === 'connect') return connect;
       const value: unknown = Reflect.get(target, property);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
+  });
+}
+
+type Callback = Parameters<pg.Pool['connect']>[0];
+type ListenTimes = { pingEveryMs: number; answersWithinMs: number };
+
+const listenTimes: ListenTimes = { pingEveryMs: 10_000, answersWithinMs: 5_000 };
+
+/**
+ * With a callback it is the queue's listening connection, which the queue restores after an error. Nothing
+ * else is asked on it, so one that the network has lost would stay silent until TCP gives it up.
+ */
+function connectListening(pool: pg.Pool, callback: Callback, times: ListenTimes): void {
+  pool.connect((error, client, release) => {
+    if (client === undefined) return callback(error, client, release);
+    const statement = { text: 'select', query_timeout: times.answersWithinMs };
+    let timer: NodeJS.Timeout | undefined;
+    let isHeld = true;
+    const later = () => {
+      if (!isHeld) return;
+      timer = setTimeout(() => void client.query(statement).then(later, end), times.pingEveryMs);
+    };
+    const end = (lost: Error) => {
+      if (!isHeld) return;
+      void client.end();
+      client.emit('error', lost);
+    };
+    later();
+    return callback(error, client, (reason) => {
+      isHeld = false;
+      clearTimeout(timer);
+      release(reason);
+    });
   });
 }
 

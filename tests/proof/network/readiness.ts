@@ -8,7 +8,7 @@ export type Readiness = AsyncDisposable & {
 };
 
 /** Times in milliseconds of `performance.now()`; status 0 when it did not answer in time. */
-export type Answer = { askedAt: number; answeredAt: number; status: number };
+export type Answer = { askedAt: number; answeredAt: number; status: number; isAlive: boolean };
 
 const everyMs = 250;
 /** How long a load balancer waits. */
@@ -17,15 +17,17 @@ const patienceMs = 10_000;
 export function watchReadiness(apiUrl: string): Readiness {
   const closing = new AbortController();
   const answers: Answer[] = [];
-  const ask = async (): Promise<void> => {
-    const askedAt = performance.now();
-    const status = await fetch(`${apiUrl}/api/ready`, { signal: AbortSignal.timeout(patienceMs) })
+  const get = async (path: string): Promise<number> =>
+    fetch(`${apiUrl}/api/${path}`, { signal: AbortSignal.timeout(patienceMs) })
       .then(async (response) => {
         await response.body?.cancel();
         return response.status;
       })
       .catch(() => 0);
-    answers.push({ askedAt, answeredAt: performance.now(), status });
+  const ask = async (): Promise<void> => {
+    const askedAt = performance.now();
+    const [status, health] = await Promise.all([get('ready'), get('health')]);
+    answers.push({ askedAt, answeredAt: performance.now(), status, isAlive: health === 200 });
   };
   const asking = (async () => {
     while (!closing.signal.aborted) {
