@@ -40,14 +40,18 @@ function connectListening(pool: pg.Pool, callback: Callback, times: ListenTimes)
     const statement = { text: 'select', query_timeout: times.answersWithinMs };
     let timer: NodeJS.Timeout | undefined;
     let isHeld = true;
-    const later = () => {
-      if (!isHeld) return;
-      timer = setTimeout(() => void client.query(statement).then(later, end), times.pingEveryMs);
+    const ping = async (): Promise<void> => {
+      try {
+        await client.query(statement);
+        if (isHeld) later();
+      } catch (lost) {
+        if (!isHeld) return;
+        void client.end();
+        client.emit('error', lost as Error);
+      }
     };
-    const end = (lost: Error) => {
-      if (!isHeld) return;
-      void client.end();
-      client.emit('error', lost);
+    const later = () => {
+      timer = setTimeout(() => void ping(), times.pingEveryMs);
     };
     later();
     return callback(error, client, (reason) => {
