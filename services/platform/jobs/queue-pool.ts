@@ -47,7 +47,7 @@ function connectListening(pool: pg.Pool, callback: Callback, times: ListenTimes)
       } catch (lost) {
         if (!isHeld) return;
         void client.end();
-        client.emit('error', lost as Error);
+        client.emit('error', lost instanceof Error ? lost : new Error('silent'));
       }
     };
     const later = () => {
