@@ -5,7 +5,7 @@ import { SettingsError } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
 import type { CliCommand, SettingsCommand } from './command.ts';

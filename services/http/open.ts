@@ -22,7 +22,7 @@ import { createFileReader } from '#services/optimizations/files/reader.ts';
 import { runExport } from '#services/optimizations/reading/export.ts';
 import { oneTimePrice, packageName } from '#services/payments/catalogue.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { createRateLimits } from '#services/platform/http/rate-limits.ts';
 import { recipeExport } from '#services/recipes/export.ts';
 import { recordUse } from '#services/recipes/recipes.ts';

@@ -21,7 +21,7 @@ import * as paymentContract from '#services/payments/contract.ts';
 import * as platformContract from '#services/platform/contract.ts';
 import type { Access, Endpoint, EndpointList, Wire } from '#services/platform/contract.ts';
 import { problems, titles } from '#services/platform/problems.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import type { Handlers } from '#services/platform/http/serve.ts';
 import { apiExamples } from './examples.ts';
 import { endpoints } from './endpoints.ts';

@@ -4,7 +4,7 @@ import { unobserved } from '#services/models/transport/observed-call.ts';
 import type { BeginCall } from '#services/models/transport/observed-call.ts';
 import type { CommandBus, CommandBusOptions } from '#services/platform/command.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { createMetrics } from '#services/platform/telemetry/registry.ts';
 import type { Metrics } from '#services/platform/telemetry/registry.ts';
 import { noTracing } from '#services/platform/telemetry/tracing.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Reading } from '#services/platform/telemetry/readings.ts';
 import type { Metrics } from '#services/platform/telemetry/registry.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 
 /** Names the process, so that an alert notices when none of a kind is left. */
 export function showProcess(metrics: Metrics, kind: ProcessKind): void {

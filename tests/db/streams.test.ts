@@ -82,15 +82,15 @@ test('an entry that the database refuses undoes the whole call', async () => {
   const first = entryOf(doubled, 0, ['a']);
   await append(first);
   const repeated = { ...entryOf(doubled, 1, ['b']), events: first.events };
-  const refusalOf = (...entries: AppendEntry[]) =>
-    append(entryOf(sound, 0, ['a']), ...entries).then(
-      () => null,
-      (error: pg.DatabaseError) => error,
-    );
+  const refusalOf = async (entry: AppendEntry) => {
+    const refused = append(entryOf(sound, 0, ['a']), entry);
+    const error: unknown = await refused.catch((reason: unknown) => reason);
+    return error as pg.DatabaseError;
+  };
   const repeat = await refusalOf(repeated);
   const badJob = await refusalOf(entryOf(newStream(), 0, ['a'], { runAt: 'never' }));
-  expect([repeat?.code, badJob?.code]).toEqual(['23505', '22007']);
-  expect([alreadyAppended(repeat!), alreadyAppended(badJob!)]).toEqual([true, false]);
+  expect([repeat.code, badJob.code]).toEqual(['23505', '22007']);
+  expect([alreadyAppended(repeat), alreadyAppended(badJob)]).toEqual([true, false]);
   expect((await readStream(database.pool, sound)).version).toBe(0);
 });
 

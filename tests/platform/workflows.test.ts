@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 
 /** What the workflows of GitHub and the files of a release promise, read from the files themselves. */
 type Step = { uses?: string; run?: string };

@@ -6,7 +6,7 @@ import { cpSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:
 import { dirname, join, matchesGlob } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { freePort } from '#services/platform/process/listen.ts';
 import { pdf } from '#tests/optimizations/files/made.ts';
 import { createTestDatabase } from '#tests/support/database.ts';

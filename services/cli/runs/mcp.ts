@@ -1,4 +1,4 @@
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import process from 'node:process';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Account } from '#services/identity/accounts/users.ts';

@@ -1,4 +1,4 @@
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { strongestOf } from '#services/evaluation/answers/conditions.ts';
 import { collectedCase } from '#services/evaluation/collected.ts';
 import type { CollectedCase } from '#services/evaluation/collected.ts';

@@ -13,7 +13,7 @@ import type { Optimization } from '#services/optimizations/contract/run.ts';
 import { promptVersion } from '#services/optimizations/prompts/calls.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { newId } from '#services/platform/ids.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import type { Persona } from '#services/platform/process/env.ts';
 import { runHere } from '#tests/cli/in-process.ts';
 import type { Person } from '#tests/support/app.ts';

@@ -1,4 +1,4 @@
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { auditedRun } from '#services/optimizations/audit/evidence.ts';
 import type { Evidence } from '#services/optimizations/audit/evidence.ts';
 import { gatherEvidence } from '#services/optimizations/audit/gather.ts';
