@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util';
 import pg from 'pg';
 
 export type ConnectionOptions = {
@@ -42,7 +43,7 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
     keepAliveInitialDelayMillis: keepAliveMs,
     connectionTimeoutMillis: connectTimeoutMs,
     types: parsers,
-    verify: requirePrimary,
+    verify: (client, done) => requirePrimary(client, (error) => done(error ?? undefined)),
   });
   // The pool listens to a client only while it is idle, and then emits the client's error itself. An error
   // without a listener would end the process, so both have one, and one of them reports.
@@ -55,11 +56,9 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
  * While a standby takes over, a proxy may still lead to one that only reads. Such a connection fails like one
  * that could not be opened: the caller tries again.
  */
-function requirePrimary(client: pg.PoolClient, done: (error?: Error) => void): void {
-  isStandby(client)
-    .then((standby) => done(standby ? new StandbyError() : undefined))
-    .catch(done);
-}
+const requirePrimary = callbackify(async (client: pg.PoolClient) => {
+  if (await isStandby(client)) throw new StandbyError();
+});
 
 async function isStandby(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ standby: boolean }>(

@@ -162,7 +162,8 @@ test('a restore brings back the credits and erases again who was erased since', 
     expect((await pool.query('select id from users')).rows).toEqual([{ id: bob }]);
     const { rows } = await pool.query<{ stream_id: string; note: string }>(
       `select stream_id, message_data -> 'sealed' ->> 'note' as note from emt_messages
-       where message_type = 'CreditsGranted' order by stream_id`,
+       where message_type = 'CreditsGranted' order by stream_id = $1`,
+      [creditStream(bob)],
     );
     const opened = rows.map(({ stream_id: stream, note: sealed }) =>
       sealer.open(sealed, { stream, field: 'note' }),
