@@ -30,6 +30,8 @@ COPY --from=build /app/node_modules/@img node_modules/@img
 COPY --from=build /app/web/dist web/dist
 # The operator's own; the pattern lets it be missing.
 COPY --from=build /app/models.jso[n] ./
+# A new volume takes over the owner of this folder.
+RUN install --directory --owner=node --group=node /erasures
 USER node
 EXPOSE 3000
 CMD ["node", "services/api.ts"]

@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util';
 import pg from 'pg';
 
 export type ConnectionOptions = {
@@ -51,12 +52,38 @@ export function createPool(connectionString: string, options: PoolOptions): pg.P
     connectionTimeoutMillis: connectTimeoutMs,
     ...(options.longTransactions === true ? {} : { query_timeout: options.silenceMs ?? silenceMs }),
     types: parsers,
+    verify: (client, done) => requirePrimary(client, (error) => done(error ?? undefined)),
   });
   // The pool listens to a client only while it is idle, and then emits the client's error itself. An error
   // without a listener would end the process, so both have one, and one of them reports.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', options.onError));
   return pool;
+}
+
+/**
+ * While a standby takes over, a proxy may still lead to one that only reads. Such a connection fails like one
+ * that could not be opened: the caller tries again.
+ */
+const requirePrimary = callbackify(async (client: pg.PoolClient) => {
+  if (await isStandby(client)) throw new StandbyError();
+});
+
+async function isStandby(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ standby: boolean }>(
+    'select pg_is_in_recovery() as standby',
+  );
+  return rows[0]?.standby === true;
+}
+
+/** Transient (`isTransient`). */
+class StandbyError extends Error {
+  override readonly name = 'StandbyError';
+  readonly code = 'ESTANDBY';
+
+  constructor() {
+    super('The connection leads to a standby');
+  }
 }
 
 /**
@@ -72,10 +99,8 @@ export async function checkAppConnection(connectionString: string): Promise<stri
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const { rows } = await client.query<{ replica: boolean }>(
-      'select pg_is_in_recovery() as replica',
-    );
-    if (rows[0]?.replica) throw new Error('DATABASE_URL names a replica; it must be the primary');
+    if (await isStandby(client))
+      throw new Error('DATABASE_URL names a replica; it must be the primary');
     if (!(await hearsItself(client)))
       throw new Error(
         'DATABASE_URL goes through a pooler in transaction mode; it must be a session connection',

@@ -9,7 +9,7 @@ import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
 import { indexMessages } from './migrations/message-indexes.ts';
-import { transact } from './transaction.ts';
+import { transact, withShortLocks } from './transaction.ts';
 
 /**
  * Brings a database to what this version of the code expects: emmett's schema, the worker's, our numbered
@@ -22,6 +22,8 @@ export type MigrateOptions = {
   appRole: string | null;
   auditorRole: string | null;
   projections: readonly Projection[];
+  /** The numbered migrations; for tests. */
+  folder?: string;
   views?: readonly View[];
   log: (message: string) => void;
 };
@@ -89,7 +91,7 @@ async function migrateLocked(
   pool: pg.Pool,
   client: pg.PoolClient,
 ): Promise<MigrateResult> {
-  const migrations = readMigrations();
+  const migrations = readMigrations(options.folder ?? migrationsFolder);
   await requireSameOrigin(client, migrations);
   await migrateEvents(options.ownerUrl, pool);
   await migrateJobs(pool);
@@ -117,10 +119,10 @@ async function migrateJobs(pool: pg.Pool): Promise<void> {
 
 type Migration = { name: string; sql: string; hash: string };
 
-function readMigrations(): Migration[] {
-  const names = readdirSync(migrationsFolder).filter((name) => name.endsWith('.sql'));
+function readMigrations(folder: string): Migration[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   return names.toSorted().map((name) => {
-    const sql = readFileSync(join(migrationsFolder, name), 'utf8');
+    const sql = readFileSync(join(folder, name), 'utf8');
     return { name, sql, hash: createHash('sha256').update(sql).digest('hex') };
   });
 }
@@ -170,7 +172,8 @@ async function applyMigrations(
 
   const pending = migrations.filter(({ name }) => !known.has(name));
   for (const { name, sql, hash } of pending)
-    await transact(client, async () => {
+    // The application serves meanwhile.
+    await withShortLocks(client, async () => {
       await client.query(sql);
       await client.query('insert into migration (name, hash) values ($1, $2)', [name, hash]);
     });
@@ -181,9 +184,11 @@ async function applyMigrations(
 
 /** With the rights of the reader, who therefore needs those on the events. */
 async function createView(client: pg.PoolClient, { name, select }: View): Promise<void> {
-  await client.query(
-    `create or replace view ${name} with (security_invoker = true) as ${select};
-      grant select on ${name} to public`,
+  await withShortLocks(client, async () =>
+    client.query(
+      `create or replace view ${name} with (security_invoker = true) as ${select};
+       grant select on ${name} to public`,
+    ),
   );
 }
 
@@ -365,7 +370,7 @@ async function grantRights(client: pg.PoolClient, options: MigrateOptions): Prom
     statements.push(...(await tableGrants(client, auditor, new Map(wanted))));
   }
   if (statements.length === 0) return;
-  await transact(client, async () => {
+  await withShortLocks(client, async () => {
     await client.query(statements.join(';\n'));
   });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /** Opens a transaction that reads as of one moment and has no id. */
@@ -40,6 +41,35 @@ export async function transact<Result>(
     throw error;
   }
 }
+
+const shortLocks = { timeoutMs: 50, attempts: 200, longestPauseMs: 500 };
+
+/**
+ * Runs a transaction that locks what others are writing to. They queue behind a lock that waits, so
+ * it waits for 50 ms at most, gives way, and is tried again after `between`.
+ */
+export async function withShortLocks<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+  between: () => Promise<unknown> = async () => undefined,
+): Promise<Result> {
+  const { timeoutMs, attempts, longestPauseMs } = shortLocks;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transact(client, async () => {
+        await client.query(`set local lock_timeout = ${timeoutMs}`);
+        return work();
+      });
+    } catch (error) {
+      if (!givesWay.has(sqlState(error) ?? '') || attempt >= attempts) throw error;
+      await sleep(Math.random() * Math.min(20 * attempt, longestPauseMs));
+      await between();
+    }
+  }
+}
+
+// Lock not available, deadlock detected.
+const givesWay = new Set(['55P03', '40P01']);
 
 /** The same within an open transaction: an error undoes `work` alone. */
 export async function nested<Result>(
@@ -89,8 +119,8 @@ export function isTimeout(error: unknown): boolean {
 }
 
 // Connection, transaction rollback, insufficient resources, lock not available, operator
-// intervention, system error. An idle or overlong transaction is not among them: its size is the cause.
-const passingStates = /^(08|40|53|55P03|57|58)/;
+// intervention, system error, and a server that only reads: a standby that is about to take over. An idle or overlong transaction is not among them: its size is the cause.
+const passingStates = /^(08|25006|40|53|55P03|57|58)/;
 const queryCanceled = '57014';
 const timeoutStates: ReadonlySet<string> = new Set([queryCanceled, '55P03', '25P03', '25P04']);
 const networkCodes = /^(E[A-Z]+|CONN[A-Z_]+)$/;

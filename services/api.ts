@@ -1,4 +1,5 @@
 import { prepareDemoAccount } from './identity/accounts/demo.ts';
+import { openErasureLog } from './platform/process/erasure-log.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
 import {
   connectionLimits,
@@ -15,6 +16,7 @@ import { showApiMetrics } from './telemetry/show.ts';
 await runProcess('api', async (context) => {
   const { env, log, resources } = context;
   const telemetry = await openTelemetry('api', context);
+  await openErasureLog(env.erasureLog);
   const core = await openCore('api', { ...context, telemetry }, 20);
   // https means that there is a proxy, and every call comes from its address.
   if (env.publicUrl.startsWith('https:') && env.trustedProxyHops === 0)

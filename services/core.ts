@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
 import { createPool } from '#db/connect.ts';
+import { watchEpoch } from '#db/backup/epoch.ts';
 import { readEventsAbout, readStoredStream, readStream } from '#db/streams.ts';
 import { proveAnchored } from '#db/anchors.ts';
 import { projections } from '#projections/index.ts';
@@ -28,6 +29,7 @@ import { cheapestCredit } from './payments/catalogue.ts';
 import { createStripeProvider } from './payments/stripe/adapter.ts';
 import { unavailableProvider } from './payments/unavailable.ts';
 import { createAudit } from './platform/audit.ts';
+import { createErasureLog } from './platform/process/erasure-log.ts';
 import { createCommandBus, readState } from './platform/command.ts';
 import { databaseUrlOf, SettingsError } from './platform/process/env.ts';
 import type { Mode } from './platform/process/env.ts';
@@ -63,6 +65,10 @@ export async function openCore(
   resources.defer(async () => pool.end());
   // A supervisor counts how often a process ends; a restart of Postgres must not count.
   await retryWhileUnavailable(async () => refuseOtherMode(pool, env.mode), databaseUnavailableMs);
+  const epoch = await watchEpoch(pool, (error) =>
+    log.warn({ err: error }, 'The epoch could not be read; trying again'),
+  );
+  resources.defer(() => epoch.close());
   // Text is also sealed inside transactions. If keys were read through the same pool, transactions that
   // hold all its connections would wait for one more, for ever.
   const keyPool = createPool(url, {
@@ -71,7 +77,8 @@ export async function openCore(
     onError,
   });
   resources.defer(async () => keyPool.end());
-  const sealer = createSealer({ dataKeys: env.dataKeys, pool: keyPool });
+  const erasureLog = createErasureLog(env.erasureLog);
+  const sealer = createSealer({ dataKeys: env.dataKeys, pool: keyPool, erasureLog });
   const queueMail = createMailQueue({
     pool,
     sealer,
@@ -88,6 +95,10 @@ export async function openCore(
     }),
   );
   resources.defer(async () => bus.close());
+  epoch.onChange(() => {
+    log.warn('Another server or a restored database answers; states in memory are dropped');
+    bus.forget();
+  });
   const registry = modelRegistry(env, catalogue, { clock, log });
   const read = async (streamId: string) => readStream(pool, streamId);
   const readRun = createReadRun({ readStream: read, sealer, modelOf: catalogue.modelOf });
@@ -96,8 +107,10 @@ export async function openCore(
     log,
     clock,
     pool,
+    epoch,
     audit: createAudit(pool),
     sealer,
+    erasureLog,
     queueMail,
     finishedRunAddress: async (userId: string) => finishedRunAddress(pool, userId),
     sendsMail: env.smtpUrl !== null,
@@ -170,6 +183,7 @@ export function erasureOf(core: Core): ErasureDependencies {
     pool: core.pool,
     queueMail: core.queueMail,
     sealer: core.sealer,
+    erasureLog: core.erasureLog,
     ledger: core.ledger,
     audit: core.audit,
     clock: core.clock,

@@ -7,7 +7,7 @@ import { anchorDaily } from '#db/anchors.ts';
 import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
-import { erasureTasks, sweepErasures } from './identity/erasure/erasure.ts';
+import { completeErasureLog, erasureTasks, sweepErasures } from './identity/erasure/erasure.ts';
 import { purgeLinks } from './identity/links/links.ts';
 import { purgeSessions } from './identity/sessions/sessions.ts';
 import { sweepUnconfirmed } from './identity/accounts/unconfirmed.ts';
@@ -23,6 +23,7 @@ import { purgeMessages } from './contact/messages.ts';
 import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
 import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
+import { openErasureLog, readErasureLog } from './platform/process/erasure-log.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
 import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
@@ -62,7 +63,9 @@ const workerLimits = {
 await runProcess('worker', async (context) => {
   const { env, log, resources } = context;
   const telemetry = await openTelemetry('worker', context);
+  await openErasureLog(env.erasureLog);
   const core = await openCore('worker', { ...context, telemetry }, 20);
+  await completeErasureLog(core, await readErasureLog(env.erasureLog));
   await loadSdks();
   const { pool, bus, clock, sealer } = core;
   const stale = core.catalogue.staleModels(new Date(clock()).toISOString());

@@ -46,16 +46,21 @@ export class EmbeddedPostgresError extends Error {
 
 /** Creates what is missing. @throws EmbeddedPostgresError */
 export async function openCluster(dataDir: string, log: (message: string) => void) {
+  const cluster = await describeCluster(dataDir);
+  if (!isInitialised(cluster.folders)) await initialise(cluster, log);
+  await checkVersion(cluster);
+  return cluster;
+}
+
+/** Creates the passwords, but no database folder. @throws EmbeddedPostgresError */
+export async function describeCluster(dataDir: string): Promise<Cluster> {
   const folders = foldersOf(dataDir);
-  const cluster: Cluster = {
+  return {
     folders,
     binaries: await findBinaries(),
     runAs: await unprivilegedUser(),
     passwords: readOrCreatePasswords(folders),
   };
-  if (!isInitialised(folders)) await initialise(cluster, log);
-  await checkVersion(cluster);
-  return cluster;
 }
 
 // --- folders and passwords ---
@@ -67,6 +72,8 @@ export type Folders = {
   passwords: string;
   port: string;
   log: string;
+  /** A data folder in which a backup is prepared, before it replaces the database. */
+  restore: string;
 };
 
 export function foldersOf(dataDir: string): Folders {
@@ -79,6 +86,7 @@ export function foldersOf(dataDir: string): Folders {
     passwords: join(keys, 'postgres.json'),
     port: join(data, 'postgres.port'),
     log: join(data, 'postgres.log'),
+    restore: join(data, '.restore'),
   };
 }
 
@@ -109,7 +117,7 @@ export function prepareFolders(folders: Folders): void {
   }
 }
 
-function isInitialised(folders: Folders): boolean {
+export function isInitialised(folders: Folders): boolean {
   return existsSync(join(folders.cluster, 'PG_VERSION'));
 }
 
@@ -214,6 +222,10 @@ const run = promisify(execFile);
  */
 async function initialise(cluster: Cluster, log: (message: string) => void): Promise<void> {
   const { folders, binaries, runAs, passwords } = cluster;
+  if (existsSync(join(folders.restore, 'postgres')))
+    throw new EmbeddedPostgresError(
+      `DATA_DIR: a restore into ${folders.data} was interrupted; run "backup restore" again, or move ${folders.restore} away to begin with an empty database`,
+    );
   log('Creating the database folder');
   const draft = mkdtempSync(join(folders.data, '.postgres-'));
   const folder = join(draft, 'cluster');
@@ -263,7 +275,7 @@ async function checkVersion({ folders, binaries }: Cluster): Promise<void> {
   const installed = /(\d+)/.exec(stdout)?.[1] ?? '';
   if (stored !== installed)
     throw new EmbeddedPostgresError(
-      `DATA_DIR: ${folders.cluster} was written by Postgres ${stored} and this version brings ${installed}; save it with "cli backup" from the version that wrote it, then "cli restore" into a new folder`,
+      `DATA_DIR: ${folders.cluster} was written by Postgres ${stored} and this version brings ${installed}; start it with the version that wrote it, and see docs/backup.md for the way to another Postgres`,
     );
 }
 

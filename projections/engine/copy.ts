@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { compareCursors, type Cursor, readRange } from '#db/reader.ts';
-import { sqlState, transact } from '#db/transaction.ts';
+import { transact } from '#db/transaction.ts';
 import {
   lockCheckpoint,
   pendingEvents,
@@ -129,35 +129,6 @@ export async function bringNear(
     await sleep(waitMs);
   }
 }
-
-const lockTimeoutMs = 50;
-const lockAttempts = 200;
-
-/**
- * Runs a transaction that locks what others are writing to. They queue behind a lock that waits, so
- * it waits for 50 ms at most, gives way, and is tried again after `between`.
- */
-export async function withShortLocks<Result>(
-  client: pg.ClientBase,
-  work: () => Promise<Result>,
-  between: () => Promise<unknown>,
-): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await transact(client, async () => {
-        await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
-        return work();
-      });
-    } catch (error) {
-      if (!givesWay.has(sqlState(error) ?? '') || attempt >= lockAttempts) throw error;
-      await sleep(Math.random() * Math.min(20 * attempt, 500));
-      await between();
-    }
-  }
-}
-
-// Lock not available, deadlock detected.
-const givesWay = new Set(['55P03', '40P01']);
 
 /** Runs `work` while no other rebuild or verification of the same projection runs. */
 export async function alone<Result>(

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { withShortLocks } from '#db/transaction.ts';
 import { definitionOf } from '#db/migrate.ts';
 import { compareCursors } from '#db/reader.ts';
 import { lockCheckpoint, readCheckpoint, removeCheckpoint, saveCursor } from './checkpoint.ts';
@@ -10,7 +11,6 @@ import {
   type Copy,
   createCopy,
   dropCopy,
-  withShortLocks,
 } from './copy.ts';
 import type { Projection } from './define.ts';
 import { adoptSetAside, readSetAside, type SetAsideList } from './set-aside.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Cursor } from '#db/reader.ts';
-import { beginReading, transact } from '#db/transaction.ts';
+import { beginReading, transact, withShortLocks } from '#db/transaction.ts';
 import { lockCheckpoint, readCheckpoint } from './checkpoint.ts';
 import { type Comparison, comparisonOf, type Difference } from './compare.ts';
 import {
@@ -12,7 +12,6 @@ import {
   type Copy,
   createCopy,
   dropCopy,
-  withShortLocks,
 } from './copy.ts';
 import type { Projection } from './define.ts';
 import { readSetAside, type SetAsideList } from './set-aside.ts';

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Env } from '#services/platform/process/env.ts';
@@ -26,7 +27,7 @@ export type SettingsCommand = Verb & {
   runOnSettings: (call: SettingsCall) => Promise<number>;
 };
 
-type Arguments = {
+export type Arguments = {
   positionals: readonly string[];
   options: Readonly<Record<string, string | boolean | undefined>>;
 };
@@ -145,6 +146,15 @@ function ignoreClosedPipe(error: Error): void {
 
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+export async function confirmed(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Without a terminal the input may end before an answer, which means no.
+  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  const given = await Promise.race([terminal.question(`${question} Type yes to confirm: `), ended]);
+  terminal.close();
+  return given.trim().toLowerCase() === 'yes';
 }
 
 /** JSON with --json, otherwise lines. */

@@ -1,8 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { createInterface } from 'node:readline/promises';
 import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
-import { printResult, say } from './command.ts';
+import { confirmed, printResult, say } from './command.ts';
 import type { SettingsCommand } from './command.ts';
 
 /** Refused for a reason that the operator can remove. */
@@ -22,7 +21,7 @@ const reset: SettingsCommand = {
     await requireResettable(env);
     const { data } = foldersOf(env.dataDir);
     const movedTo = `${data}-${new Date().toISOString().replaceAll(':', '-')}`;
-    if (options['yes'] !== true && !(await confirmed(data, movedTo))) {
+    if (options['yes'] !== true && !(await confirmed(`Move ${data} to ${movedTo}?`))) {
       say('Nothing changed');
       return 1;
     }
@@ -44,16 +43,6 @@ async function requireResettable(env: Env): Promise<void> {
     throw new ResetRefused(`DATA_DIR: there is no database in ${env.dataDir}`);
   if ((await runningServer(foldersOf(env.dataDir))) !== null)
     throw new ResetRefused(`DATA_DIR: ${env.dataDir} is in use; stop the app and try again`);
-}
-
-async function confirmed(folder: string, movedTo: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Without a terminal the input may end before an answer, which means no.
-  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-  const answer = terminal.question(`Move ${folder} to ${movedTo}? Type yes to confirm: `);
-  const given = await Promise.race([answer, ended]);
-  terminal.close();
-  return given.trim().toLowerCase() === 'yes';
 }
 
 export const dataCommands: readonly SettingsCommand[] = [reset];

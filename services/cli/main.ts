@@ -1,3 +1,4 @@
+import { BackupError } from '#db/backup/base-backup.ts';
 import { MigrationError } from '#db/migrate.ts';
 import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { ListUnavailable } from '#services/models/catalogue/openrouter-list.ts';
@@ -9,6 +10,8 @@ import { softwareVersion } from '#services/platform/process/software.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import { parseCall, say, usageOf, UsageError } from './command.ts';
 import type { CliCommand, SettingsCommand } from './command.ts';
+import { backupCommands } from './backup.ts';
+import { RestoreRefused } from './backup/after-restore.ts';
 import { apiKeyCommands } from './access/api-keys.ts';
 import { anchorCommands } from './credits/anchors.ts';
 import { grantCommands } from './credits/grants.ts';
@@ -49,6 +52,7 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...eventCommands,
   ...keyCommands,
   ...dataCommands,
+  ...backupCommands,
   ...messageCommands,
   ...policyCommands,
   ...tokenCommands,
@@ -151,6 +155,8 @@ function lineOf(error: unknown): string {
     IntegrityError,
     MigrationError,
     EmbeddedPostgresError,
+    BackupError,
+    RestoreRefused,
   ];
   return ours.some((kind) => error instanceof kind)
     ? error.message

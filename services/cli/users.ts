@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { inTransaction } from '#db/transaction.ts';
 import { readBalance } from '#projections/credit-account.ts';
@@ -7,7 +6,6 @@ import {
   applyErasures,
   askForErasure,
   eraseAccount,
-  ErasureList,
   readErasures,
 } from '#services/identity/erasure/erasure.ts';
 import { listApiKeys } from '#services/identity/api-keys/api-keys.ts';
@@ -15,6 +13,8 @@ import { voidLinks } from '#services/identity/links/links.ts';
 import { endSessionsOf, listSessions } from '#services/identity/sessions/sessions.ts';
 import { listUsers } from '#services/identity/accounts/users.ts';
 import type { Account } from '#services/identity/accounts/users.ts';
+import { readErasureLog } from '#services/platform/process/erasure-log.ts';
+import type { ErasureList } from '#services/platform/process/erasure-log.ts';
 import { csvLine } from '#services/platform/csv.ts';
 import { erasureOf } from '#services/core.ts';
 import {
@@ -210,7 +210,7 @@ const erase: CliCommand = {
       type: 'string',
       help: "Reason, such as a ticket number. It is kept, so don't use names.",
     },
-    from: { type: 'string', help: 'A file written by `users erasures --json`' },
+    from: { type: 'string', help: 'An erasure log, or a file written by `users erasures --json`' },
     yes: { type: 'boolean', help: 'Confirms an erasure, which cannot be undone' },
   },
   async run(call) {
@@ -286,7 +286,7 @@ async function eraseListed(call: CliCall, path: string): Promise<number> {
 
 async function readList(path: string): Promise<ErasureList> {
   try {
-    return v.parse(ErasureList, JSON.parse(await readFile(path, 'utf8')));
+    return await readErasureLog(path);
   } catch (error) {
     const reason = error instanceof v.ValiError || error instanceof SyntaxError;
     throw new UsageError(reason ? `${path} isn't a list of erasures` : `${path} can't be read`, {

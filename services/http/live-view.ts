@@ -33,7 +33,7 @@ const runPrefix = 'optimization-';
 /** The live view of one API process: its listener, its hub and its snapshots. */
 export async function openLiveView(
   { env, log, resources }: ProcessContext,
-  { url, pool, sealer, clock, registry, catalogue: { modelOf } }: Core,
+  { url, pool, epoch, sealer, clock, registry, catalogue: { modelOf } }: Core,
 ): Promise<Omit<StreamDependencies, 'rateLimits'>> {
   const listener = startListening({
     url,
@@ -42,6 +42,7 @@ export async function openLiveView(
   resources.defer(async () => listener.close());
   const hub = await createHub({
     pool,
+    epoch,
     wake: listener.onWake,
     keys: env.jwtKeys,
     log,

@@ -73,6 +73,15 @@ export async function listServiceTokens(
   return rows;
 }
 
+/** Returns how many. */
+export async function revokeEveryServiceToken(client: Queryable, now: Date): Promise<number> {
+  const { rowCount } = await client.query(
+    'update service_token set revoked_at = $1 where revoked_at is null',
+    [now],
+  );
+  return rowCount ?? 0;
+}
+
 /** 'already' if it was revoked before; null for an unknown id. */
 export async function revokeServiceToken(
   client: Queryable,

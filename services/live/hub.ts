@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import type { EpochWatch } from '#db/backup/epoch.ts';
 import { compareCursors, endOfLog, lagSeconds, readPage } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
-import { tail } from '#db/tail.ts';
+import { pause, tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { Bye, Fact, FactType } from './contract.ts';
@@ -54,7 +55,8 @@ export type Subscription = {
 
 export type Hub = {
   subscribe(who: { userId: string; watching: string | null }): Subscription;
-  ids: StreamIds;
+  /** Of the present epoch. */
+  ids(): Promise<StreamIds>;
   /** The owner's facts after `from`, up to and including `to`, oldest first. */
   factsBetween(
     who: { userId: string; watching: string | null },
@@ -86,35 +88,65 @@ type Subscriber = {
 
 export async function createHub(options: {
   pool: pg.Pool;
+  epoch: Pick<EpochWatch, 'current' | 'onChange'>;
   wake: Wake;
   sources: readonly FactSource[];
   /** Shared by all processes: ids of messages are signed under them. */
   keys: readonly Buffer[];
   log: Log;
 }): Promise<Hub> {
-  const { pool, wake, sources, keys, log } = options;
+  const { pool, epoch, wake, sources, keys, log } = options;
   const subscribers = createSubscribers();
   let isDraining = false;
   const owners = createOwners(sources);
   const stopping = new AbortController();
-  const ids = createStreamIds({ keys, epoch: await readEpoch(pool) });
+  let ids = createStreamIds({ keys, epoch: await epoch.current() });
   let place = await endOfLog(pool);
+  let sameEpoch = new AbortController();
+  epoch.onChange(() => sameEpoch.abort());
 
-  const reading = tail({
-    pool,
-    wake,
-    cursor: place,
-    signal: stopping.signal,
-    onError: (error) => log.warn({ err: error }, 'The log could not be read; trying again'),
-    async onPage(page) {
-      for (const event of page.events) await deliver(event);
-      place = page.cursor;
-    },
-  }).catch((error: unknown) => {
+  const reading = readEpochs().catch((error: unknown) => {
     // Without its reader a hub would show stale data, so every stream is sent to another process.
     log.error({ err: error }, 'The live reader has stopped');
     drain();
   });
+
+  async function readEpochs(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await readLog(AbortSignal.any([stopping.signal, sameEpoch.signal]));
+      if (!stopping.signal.aborted) await beginAgain();
+    }
+  }
+
+  async function readLog(signal: AbortSignal): Promise<void> {
+    await tail({
+      pool,
+      wake,
+      cursor: place,
+      signal,
+      onError: (error) => log.warn({ err: error }, 'The log could not be read; trying again'),
+      async onPage(page) {
+        await epoch.current().catch(() => sameEpoch.abort());
+        if (signal.aborted) return;
+        for (const event of page.events) await deliver(event);
+        place = page.cursor;
+      },
+    });
+  }
+
+  /** In another epoch the place means other events: every subscriber gets a snapshot. */
+  async function beginAgain(): Promise<void> {
+    sameEpoch = new AbortController();
+    try {
+      ids = createStreamIds({ keys, epoch: await epoch.current() });
+      place = await endOfLog(pool);
+      for (const subscriber of subscribers.all()) overflow(subscriber);
+    } catch (error) {
+      log.warn({ err: error }, 'The log could not be read; trying again');
+      sameEpoch.abort();
+      await pause(liveLimits.beginAgainMs, stopping.signal);
+    }
+  }
 
   /** Never rejects: one bad event or lost connection must not stop the hub. */
   async function deliver(event: RecordedEvent): Promise<void> {
@@ -148,7 +180,11 @@ export async function createHub(options: {
   }
 
   return {
-    ids,
+    async ids() {
+      const current = await epoch.current();
+      if (ids.epoch !== current) ids = createStreamIds({ keys, epoch: current });
+      return ids;
+    },
     subscribe({ userId, watching }) {
       const subscriber: Subscriber = {
         userId,
@@ -166,6 +202,7 @@ export async function createHub(options: {
     },
     async *factsBetween({ userId, watching }, from, to) {
       let cursor = from;
+      const theirs = ids;
       for (;;) {
         const page = await readPage(pool, cursor, { limit: liveLimits.resumePage });
         for (const event of page.events) {
@@ -173,7 +210,7 @@ export async function createHub(options: {
           const found = await owners.of(event.streamId);
           if (found?.owner !== userId) continue;
           const facts = await found.source.factsOf(event);
-          const message = encodedFacts(ids.idOf(userId, placeOf(event)), event, facts)(watching);
+          const message = encodedFacts(theirs.idOf(userId, placeOf(event)), event, facts)(watching);
           if (message) yield message;
         }
         if (page.caughtUp) return;
@@ -346,13 +383,6 @@ export function encode(event: string, data: unknown, id?: string): Uint8Array {
     `data: ${JSON.stringify(data)}`,
   ];
   return encoder.encode(`${lines.join('\n')}\n\n`);
-}
-
-async function readEpoch(pool: pg.Pool): Promise<string> {
-  const { rows } = await pool.query<{ value: string }>('select value from epoch');
-  const value = rows[0]?.value;
-  if (value === undefined) throw new Error('The database has no epoch: it was not migrated');
-  return value;
 }
 
 /** The owner of a stream never changes, so each is read once. */

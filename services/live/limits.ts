@@ -24,6 +24,8 @@ export const liveLimits = {
   /** A stream ends up to this long before its token does, so that not all end at once. */
   tokenSpreadMs: 60_000,
   drainSpreadMs: 2_000,
+  /** The pause after a failure to begin again in another epoch. */
+  beginAgainMs: 250,
   /** Events read per page while a client resumes. */
   resumePage: 1_000,
   /** Ids older than this get a snapshot. */

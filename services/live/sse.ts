@@ -101,10 +101,11 @@ async function* messagesOf(
     subscription.startAfter(cursor);
     const { balance, ...runs } = content;
     const shown = who.showsCredits ? { balance, ...runs } : runs;
-    return encode('snapshot', shown, hub.ids.idOf(who.userId, cursor));
+    return encode('snapshot', shown, (await hub.ids()).idOf(who.userId, cursor));
   };
   const isShown = ({ fact }: Message) => who.showsCredits || fact?.entity.kind !== 'account';
-  const from = lastEventId === undefined ? null : hub.ids.cursorOf(who.userId, lastEventId);
+  const from =
+    lastEventId === undefined ? null : (await hub.ids()).cursorOf(who.userId, lastEventId);
   const to = await endOfLog(pool);
   if (from && (await isResumable(pool, from, to))) {
     subscription.startAfter(to);

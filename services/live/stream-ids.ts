@@ -7,6 +7,7 @@ import type { Cursor } from '#db/reader.ts';
  * keys, so an id works in any of them and after a restart.
  */
 export type StreamIds = {
+  epoch: string;
   idOf(userId: string, cursor: Cursor): string;
   /** Null for anything that was not issued to this user, under these keys and in this epoch. */
   cursorOf(userId: string, id: string): Cursor | null;
@@ -24,6 +25,7 @@ export function createStreamIds({
   const [signing] = keys;
   if (signing === undefined) throw new Error('There is no key to sign stream ids with');
   return {
+    epoch,
     idOf(userId, { transactionId, globalPosition }) {
       const place = `${epoch}.${transactionId}.${globalPosition}`;
       return `${place}.${signatureOf(signing, userId, place)}`;

@@ -124,6 +124,8 @@ export type CommandBus = {
     request: CommandRequest<Command>,
     patience: Patience,
   ): Promise<CommandOutcome<State, Event>>;
+  /** Drops the states in memory, which may be of another history. */
+  forget(): void;
   /** Takes no more commands and waits until every one that was taken is answered. */
   close(): Promise<void>;
 };
@@ -446,6 +448,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
 
   return {
     execute,
+    forget: () => cache.clear(),
     async close() {
       closed = true;
       if (lanes.size > 0) await new Promise<void>((resolve) => whenIdle.push(resolve));
@@ -749,6 +752,7 @@ type Cache = {
   get(streamId: string, task: Task): Head | null;
   set(streamId: string, head: Head): void;
   drop(streamId: string): void;
+  clear(): void;
 };
 
 function createCache(size: number): Cache {
@@ -762,6 +766,7 @@ function createCache(size: number): Cache {
     },
     set: (streamId, head) => heads.set(streamId, head),
     drop: (streamId) => heads.delete(streamId),
+    clear: () => heads.clear(),
   };
 }
 

@@ -8,6 +8,9 @@ import { visibleText } from './visible-text.ts';
  */
 export type Wire = { wire: Readonly<Record<string, unknown>> };
 
+/** How long a backup may be kept: it holds what people delete after it was made. The privacy policy says so. */
+export const backupDays = 35;
+
 /** A time in an answer. */
 export const Time = v.pipe(
   v.string(),

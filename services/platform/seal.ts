@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '#db/connect.ts';
 import { inOneTurn } from './one-turn.ts';
+import type { ErasureList, ErasureLog } from './process/erasure-log.ts';
 
 /**
  * Sealing of text by users and models. Each run and each account has a data key, wrapped by the master key.
@@ -54,10 +55,14 @@ export type Sealer = {
    * nothing. Null when the key was deleted or never created.
    */
   macKey(keyId: string): Promise<string | null>;
-  /** Deletes the key for ever and records that, in one statement. Other processes follow in seconds. */
+  /**
+   * Deletes the key for ever and records that, first in the erasure log. Other processes follow in seconds.
+   */
   eraseKey(keyId: string): Promise<void>;
   /** The same with all keys of a user, who then gets no new ones. */
   erasePerson(userId: string): Promise<void>;
+  /** How many data keys there are, and how many of them no key in DATA_KEY opens. */
+  checkKeys(): Promise<{ keys: number; closed: number }>;
   /** Wraps every key that an older master key wraps with the current one. Returns how many. */
   rewrapKeys(): Promise<number>;
 };
@@ -77,19 +82,23 @@ const sealLimits = {
   cachedKeys: 5_000,
   /** How long a process may still open what another process has erased. */
   keyAgeMs: 5_000,
-  /** Keys that a rotation reads at a time. */
-  rewrapPage: 500,
+  /** Keys that a rotation or a check reads at a time. */
+  keyPage: 500,
 } as const;
 
 export type SealerOptions = {
   /** 32 bytes each: the first wraps, all of them unwrap. */
   dataKeys: readonly Buffer[];
   pool: pg.Pool;
+  /** Without it, erasures are recorded in the database alone. */
+  erasureLog?: ErasureLog;
   limits?: Partial<{ readonly [Name in keyof typeof sealLimits]: number }>;
 };
 
+type WrappedKey = { key_id: string; wrapped: Buffer };
+
 export function createSealer(options: SealerOptions): Sealer {
-  const { pool } = options;
+  const { pool, erasureLog } = options;
   const limits = { ...sealLimits, ...options.limits };
   if (options.dataKeys.some((key) => key.length !== keyLength))
     throw new Error('Every key of DATA_KEY must have 32 bytes');
@@ -106,6 +115,28 @@ export function createSealer(options: SealerOptions): Sealer {
     return new Map(
       rows.map((row) => [row.key_id, () => dataKeyOf(unwrap(dataKeys, row.key_id, row.wrapped))]),
     );
+  }
+
+  async function* everyKey(): AsyncGenerator<WrappedKey> {
+    for (let after = ''; ;) {
+      const { rows } = await pool.query<WrappedKey>(
+        'select key_id, wrapped from data_key where key_id > $1 order by key_id limit $2',
+        [after, limits.keyPage],
+      );
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = last.key_id;
+    }
+  }
+
+  /** Empty when there is no such key. */
+  async function recordOf(keyId: string): Promise<ErasureList> {
+    const { rows } = await pool.query<Omit<ErasureList[number], 'erased_at'>>(
+      'select key_id, kind, user_id from data_key where key_id = $1',
+      [keyId],
+    );
+    return rows.map((row) => ({ ...row, erased_at: new Date().toISOString() }));
   }
 
   return {
@@ -152,6 +183,7 @@ export function createSealer(options: SealerOptions): Sealer {
     },
 
     async eraseKey(keyId) {
+      await erasureLog?.append(await recordOf(keyId));
       await pool.query(
         `with erased as (
            delete from data_key where key_id = $1 returning key_id, kind, user_id)
@@ -163,31 +195,39 @@ export function createSealer(options: SealerOptions): Sealer {
     },
 
     async erasePerson(userId) {
+      await erasureLog?.append([recordOfPerson(userId, new Date())]);
       for (const keyId of await erasePersonKeys(pool, userId)) keys.forget(keyId);
+    },
+
+    async checkKeys() {
+      const found = { keys: 0, closed: 0 };
+      for await (const row of everyKey()) {
+        found.keys += 1;
+        if (!dataKeys.some((each) => isWrappedBy(each, row.key_id, row.wrapped))) found.closed += 1;
+      }
+      return found;
     },
 
     async rewrapKeys() {
       let rewrapped = 0;
-      for (let after = ''; ;) {
-        const { rows } = await pool.query<{ key_id: string; wrapped: Buffer }>(
-          'select key_id, wrapped from data_key where key_id > $1 order by key_id limit $2',
-          [after, limits.rewrapPage],
+      for await (const row of everyKey()) {
+        if (isWrappedBy(master, row.key_id, row.wrapped)) continue;
+        const key = unwrap(dataKeys, row.key_id, row.wrapped);
+        // Only if it was not erased or rewrapped meanwhile.
+        const { rowCount } = await pool.query(
+          'update data_key set wrapped = $3 where key_id = $1 and wrapped = $2',
+          [row.key_id, row.wrapped, encrypt(master, key, row.key_id)],
         );
-        for (const row of rows.filter((each) => !isWrappedBy(master, each.key_id, each.wrapped))) {
-          const key = unwrap(dataKeys, row.key_id, row.wrapped);
-          // Only if it was not erased or rewrapped meanwhile.
-          const { rowCount } = await pool.query(
-            'update data_key set wrapped = $3 where key_id = $1 and wrapped = $2',
-            [row.key_id, row.wrapped, encrypt(master, key, row.key_id)],
-          );
-          rewrapped += rowCount ?? 0;
-        }
-        const last = rows.at(-1);
-        if (last === undefined) return rewrapped;
-        after = last.key_id;
+        rewrapped += rowCount ?? 0;
       }
+      return rewrapped;
     },
   };
+}
+
+/** The line of a person in the erasure log: it stands for all their keys. */
+export function recordOfPerson(userId: string, at: Date): ErasureList[number] {
+  return { key_id: userId, kind: 'account', user_id: userId, erased_at: at.toISOString() };
 }
 
 /**

@@ -55,6 +55,7 @@ export function observedBus(
 ): CommandBus {
   return {
     close: async () => bus.close(),
+    forget: () => bus.forget(),
     async execute(decider, request, patience) {
       const started = performance.now();
       const note = (outcome: string) => {

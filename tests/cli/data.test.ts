@@ -82,6 +82,7 @@ test('data reset refuses a folder without a database, a database elsewhere and p
     MAIL_FROM: 'a@example.com',
     CONTACT_EMAIL: 'a@example.com',
     PUBLIC_URL: 'https://example.com',
+    ERASURE_LOG: '/none/erasures.ndjson',
     SMTP_URL: 'smtps://mail.example.com',
   };
   const missing = `DATA_DIR: there is no database in ${dataDir}`;

@@ -23,6 +23,7 @@ beforeAll(async () => {
   listener = startListening({ url: app.database.appUrl });
   hub = await createHub({
     pool: app.database.pool,
+    epoch: app.core.epoch,
     wake: listener.onWake,
     keys: [Buffer.alloc(32)],
     log: createLog({

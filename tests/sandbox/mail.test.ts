@@ -252,6 +252,7 @@ describe('the mailbox', () => {
         MAIL_FROM: 'Sevenfold <no-reply@example.com>',
         CONTACT_EMAIL: 'help@example.com',
         PUBLIC_URL: 'https://example.com',
+        ERASURE_LOG: '/none/erasures.ndjson',
       },
     });
     for (const path of ['/dev/mail', '/dev/mail/1', '/dev/mail/1/html']) {

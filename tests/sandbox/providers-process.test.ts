@@ -50,6 +50,7 @@ const production = {
   MAIL_FROM: 'Sevenfold <no-reply@example.com>',
   CONTACT_EMAIL: 'contact@example.com',
   PUBLIC_URL: 'https://example.com',
+  ERASURE_LOG: '/none/erasures.ndjson',
 };
 
 describe('the sandbox process', () => {

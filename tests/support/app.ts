@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { createApp } from '#services/http/app.ts';
 import { openCore } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
@@ -75,6 +78,7 @@ export async function createTestApp(
       ...options.env,
     }),
     databaseUrl: database.appUrl,
+    erasureLog: join(tmpdir(), `erasures-${randomBytes(6).toString('hex')}.ndjson`),
     dataKeys: [randomBytes(32)],
     jwtKeys: options.jwtKeys ?? [randomBytes(32)],
   };
@@ -106,6 +110,7 @@ export async function createTestApp(
     async close() {
       await resources.disposeAsync();
       await database.drop();
+      rmSync(env.erasureLog, { force: true });
     },
   };
 }

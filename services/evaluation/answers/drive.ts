@@ -96,6 +96,7 @@ export async function driveRun(
   const bus = {
     execute: async (_decider, request) =>
       execute(request.commandId, request.command as OptimizationCommand) as never,
+    forget: () => undefined,
     close: async () => undefined,
   } satisfies CommandBus;
   const callModel = createCallModel(

@@ -58,5 +58,6 @@ export const inClear: Sealer = {
   macKey: async () => null,
   eraseKey: async () => undefined,
   erasePerson: async () => undefined,
+  checkKeys: async () => ({ keys: 0, closed: 0 }),
   rewrapKeys: async () => 0,
 };

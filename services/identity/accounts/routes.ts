@@ -11,11 +11,12 @@ import { changeProfile, readProfile } from './profile.ts';
 import type { ProfileDependencies } from './profile.ts';
 import { requirePassword, requireRecentProof } from '#services/identity/sessions/proof.ts';
 import type { ProofDependencies } from '#services/identity/sessions/proof.ts';
+import type { ErasureLog } from '#services/platform/process/erasure-log.ts';
 import { clearSessionCookie } from '#services/identity/sessions/cookie.ts';
 
 export type AccountDependencies = ProfileDependencies &
   ProofDependencies &
-  AskDependencies & { exportPerson: ExportPerson };
+  AskDependencies & { exportPerson: ExportPerson; erasureLog: ErasureLog };
 
 /** A person's own account: what it shows, what can be changed, and the picture. */
 export function accountHandlers(dependencies: AccountDependencies) {

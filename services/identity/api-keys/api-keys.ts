@@ -131,6 +131,15 @@ export async function revokeApiKeysOf(
   return rowCount ?? 0;
 }
 
+/** Of all users. Returns how many. */
+export async function revokeEveryApiKey(client: Queryable, now: Date): Promise<number> {
+  const { rowCount } = await client.query(
+    'update api_key set revoked_at = $1 where revoked_at is null',
+    [now],
+  );
+  return rowCount ?? 0;
+}
+
 /** What a live key stands for; null for every other text. Records its use. */
 export async function useApiKey(
   pool: Queryable,

@@ -8,7 +8,9 @@ import type { Audit } from '#services/platform/audit.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { derivedId } from '#services/platform/ids.ts';
 import type { QueueMail } from '#services/platform/mail/mail.ts';
-import { ErasedKeyError, erasePersonKeys } from '#services/platform/seal.ts';
+import { notLogged } from '#services/platform/process/erasure-log.ts';
+import type { ErasureList, ErasureLog } from '#services/platform/process/erasure-log.ts';
+import { ErasedKeyError, erasePersonKeys, recordOfPerson } from '#services/platform/seal.ts';
 import type { Sealer } from '#services/platform/seal.ts';
 import { accountErasingEmail } from '#services/identity/links/emails.ts';
 import type { EmailHead } from '#services/identity/links/emails.ts';
@@ -39,6 +41,7 @@ export type ErasureDependencies = EmailHead & {
   sealer: Sealer;
   audit: Audit;
   clock: () => number;
+  erasureLog: ErasureLog;
   /** True when every run of the user has ended and settled. */
   endRuns: (userId: string) => Promise<boolean>;
   hideRuns: (userId: string) => Promise<void>;
@@ -221,14 +224,19 @@ async function removePerson({ pool, audit }: ErasureDependencies, userId: string
 /**
  * From this commit on the account refuses every command. A repeat changes nothing. False when there is
  * no such account. `reason` is kept for good, so an operator must name no one in it.
+ *
+ * The erasure log has the request when this resolves: what was confirmed to the user outlives a restore.
  */
 export async function askForErasure(
-  dependencies: AskDependencies & { pool: pg.Pool },
+  dependencies: AskDependencies & { pool: pg.Pool; erasureLog: ErasureLog },
   asked: AskedErasure,
 ): Promise<boolean> {
-  return inTransaction(dependencies.pool, async (client) =>
+  const { pool, erasureLog, clock } = dependencies;
+  const begun = await inTransaction(pool, async (client) =>
     beginErasure(dependencies, client, asked),
   );
+  if (begun) await erasureLog.append([recordOfPerson(asked.userId, new Date(clock()))]);
+  return begun;
 }
 
 export type AskDependencies = EmailHead &
@@ -350,17 +358,7 @@ function leftBehind(erasure: string): string {
 
 // --- after a restore ---
 
-const ErasureRecord = v.object({
-  key_id: v.pipe(v.string(), v.regex(/^(usr|opt)_[0-9a-z]{26}$/)),
-  kind: v.picklist(['run', 'account']),
-  user_id: v.pipe(v.string(), v.regex(/^usr_[0-9a-z]{26}$/)),
-  erased_at: v.pipe(v.string(), v.isoTimestamp()),
-});
-
 /** What was erased, in the form that one database hands to another. */
-export const ErasureList = v.array(ErasureRecord);
-export type ErasureList = v.InferOutput<typeof ErasureList>;
-
 export async function readErasures(client: Queryable): Promise<ErasureList> {
   const { rows } = await client.query<ErasureList[number]>(
     `select key_id, kind, user_id,
@@ -368,6 +366,19 @@ export async function readErasures(client: Queryable): Promise<ErasureList> {
      from erasure order by erased_at, key_id`,
   );
   return rows;
+}
+
+/**
+ * Adds what the log of this machine lacks: erasures by other machines and by versions without a log. Returns
+ * how many.
+ */
+export async function completeErasureLog(
+  { pool, erasureLog }: { pool: pg.Pool; erasureLog: ErasureLog },
+  logged: ErasureList,
+): Promise<number> {
+  const missing = notLogged(await readErasures(pool), logged);
+  await erasureLog.append(missing);
+  return missing.length;
 }
 
 /** Returns how many were new to this database. */

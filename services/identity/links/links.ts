@@ -148,6 +148,16 @@ export async function voidLinks(
   );
 }
 
+/** Of all users and kinds. Returns how many. */
+export async function voidEveryLink(client: Queryable, now: Date): Promise<number> {
+  const { rowCount } = await client.query(
+    `update auth_link set voided_at = $1
+     where used_at is null and voided_at is null and expires_at > $1`,
+    [now],
+  );
+  return rowCount ?? 0;
+}
+
 /**
  * Voids the undos of later changes: an owner who has restored an earlier address must not lose it
  * again to a later mailbox.

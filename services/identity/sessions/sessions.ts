@@ -396,6 +396,20 @@ export async function endSessionsOf(
   return rowCount ?? 0;
 }
 
+/** Of all users, with their refresh tokens. Returns how many. */
+export async function endEverySession(
+  client: Queryable,
+  reason: string,
+  now: Date,
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `update sessions set revoked_at = $2, ended_reason = $1
+     where revoked_at is null and expires_at > $2`,
+    [reason, now],
+  );
+  return rowCount ?? 0;
+}
+
 /** The person has just proved again who they are. */
 export async function markAuthenticated(
   pool: Queryable,

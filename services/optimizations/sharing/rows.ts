@@ -105,6 +105,16 @@ export async function revokeShare(
   return known === 1 ? 'already' : 'unknown';
 }
 
+/** Of all runs. Returns how many. */
+export async function revokeEveryShare(client: Queryable, now: Date): Promise<number> {
+  const { rowCount } = await client.query(
+    `update share_link set revoked_at = $1, sealed_token = null
+     where revoked_at is null and expires_at > $1`,
+    [now],
+  );
+  return rowCount ?? 0;
+}
+
 /** Whether one of these runs has a live link. */
 export async function isAnyShared(
   client: Queryable,

@@ -57,6 +57,8 @@ export type Env = {
   trustedProxyHops: number;
   /** Absolute path. */
   dataDir: string;
+  /** Absolute path of the list of erasures that a restore applies. */
+  erasureLog: string;
   /** Null means the embedded Postgres in `dataDir`. */
   databaseUrl: string | null;
   /** The owner's connection for migrate and rebuild; the same as `databaseUrl` when one role does both. */
@@ -173,6 +175,7 @@ export function readEnv(source: EnvSource): Env {
     corsOrigins: values.CORS_ORIGINS,
     trustedProxyHops: values.TRUSTED_PROXY_HOPS,
     dataDir: resolve(values.DATA_DIR),
+    erasureLog: resolve(values.ERASURE_LOG ?? join(values.DATA_DIR, 'erasures.ndjson')),
     databaseUrl: values.DATABASE_URL ?? null,
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
     productName: values.PRODUCT_NAME,
@@ -432,6 +435,7 @@ const envSchema = v.object({
   CORS_ORIGINS: origins,
   TRUSTED_PROXY_HOPS: v.optional(wholeNumber(0, 10), '0'),
   DATA_DIR: v.optional(v.string(), '.data'),
+  ERASURE_LOG: v.optional(v.string()),
   DATABASE_URL: v.optional(postgresUrl),
   MIGRATE_DATABASE_URL: v.optional(postgresUrl),
   PRODUCT_NAME: v.optional(
@@ -534,6 +538,8 @@ function productionLines(values: Values): string[] {
     MAIL_FROM: values.MAIL_FROM === undefined,
     CONTACT_EMAIL: values.CONTACT_EMAIL === undefined,
     PUBLIC_URL: values.PUBLIC_URL === undefined,
+    // A restored backup would bring back people whose erasure was confirmed.
+    ERASURE_LOG: values.ERASURE_LOG === undefined,
   };
   const lines = Object.entries(missing).flatMap(([name, isMissing]) =>
     isMissing ? [`${name} must be set in production mode`] : [],

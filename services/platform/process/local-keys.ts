@@ -34,8 +34,8 @@ export function localKeys(dataDir: string): LocalKeys {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chmodSync(directory, 0o700);
   return {
-    data: readOrCreate(pathOf(dataDir, 'data')),
-    jwt: readOrCreate(pathOf(dataDir, 'jwt')),
+    data: readOrCreate(localKeyFile(dataDir, 'data')),
+    jwt: readOrCreate(localKeyFile(dataDir, 'jwt')),
   };
 }
 
@@ -45,12 +45,12 @@ export function replaceLocalKeys(
   kind: LocalKeyKind,
   keys: readonly Buffer[],
 ): void {
-  const path = pathOf(dataDir, kind);
+  const path = localKeyFile(dataDir, kind);
   renameSync(writeDraft(path, keys), path);
   syncFolder(join(dataDir, 'keys'));
 }
 
-function pathOf(dataDir: string, kind: LocalKeyKind): string {
+export function localKeyFile(dataDir: string, kind: LocalKeyKind): string {
   return join(dataDir, 'keys', `${kind}.key`);
 }
 

@@ -214,6 +214,7 @@ describe('keys rotate where the keys are variables', () => {
     PUBLIC_URL: 'https://sevenfold.example',
     MAIL_FROM: 'no-reply@sevenfold.example',
     CONTACT_EMAIL: 'help@sevenfold.example',
+    ERASURE_LOG: '/none/erasures.ndjson',
     DATA_KEY: dataKeys.map((key) => key.toString('base64')).join(),
     JWT_KEYS: jwtKeys.map((key) => key.toString('base64')).join(),
   });

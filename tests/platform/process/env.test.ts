@@ -24,6 +24,7 @@ const production: EnvSource = {
   MAIL_FROM: 'Sevenfold <no-reply@example.com>',
   CONTACT_EMAIL: 'hello@example.com',
   PUBLIC_URL: 'https://example.com',
+  ERASURE_LOG: '/var/lib/sevenfold/erasures.ndjson',
 };
 
 function linesOf(source: EnvSource): readonly string[] {
@@ -199,6 +200,7 @@ describe('production mode', () => {
       'MAIL_FROM must be set in production mode',
       'CONTACT_EMAIL must be set in production mode',
       'PUBLIC_URL must be set in production mode',
+      'ERASURE_LOG must be set in production mode',
     ]);
     expect(linesOf(production)).toEqual([]);
   });

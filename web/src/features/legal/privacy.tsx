@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { contactLimits } from '#services/contact/contract.ts';
+import { backupDays } from '#services/platform/contract.ts';
 import { analyticsUrl } from '#web/app/product.ts';
 import { cookies } from '#web/consent/register.ts';
 import { Contact, Policy, type PolicySection } from './policy.tsx';
@@ -54,7 +55,7 @@ const sections: readonly PolicySection[] = [
         <li>
           <strong>Sign-ins</strong>: when a session began and was last used, in which browser, and
           from which network address. You can see them in your account settings. We delete a session
-          a week after it ends.
+          at most 14 days after its last use.
         </li>
         <li>
           <strong>Your API keys</strong>, if you create any: a name, the first characters, a one-way
@@ -70,6 +71,10 @@ const sections: readonly PolicySection[] = [
           <strong>Links and emails</strong>: which kind we sent and when. We keep what an email
           says, encrypted, until it is sent or given up, the rest for 30 days, and links until a
           week after they expire.
+        </li>
+        <li>
+          <strong>Answers to requests</strong>: for a day, so that a repeated request gets the same
+          answer. Text in them is encrypted.
         </li>
         <li>
           <strong>A log of security events and technical logs</strong>: sign-ins, changes of
@@ -149,14 +154,18 @@ const sections: readonly PolicySection[] = [
           database can no longer be read.
         </p>
         <p>
-          This software makes no backups. The operator of this site may make some and decides how
-          long they are kept; until then they hold what was deleted after they were made. When a
-          backup is restored, the deletions that the operator kept a list of are repeated.
+          Backups are kept for {backupDays} days at most. Until then a backup holds what was deleted
+          after it was made, encrypted with the same keys. Each deletion of an account, and each
+          destruction of a run's key, is also noted outside the database, with its time and the ID
+          of the account or run. When a backup is restored, those deletions are repeated before the
+          site answers. A run that you deleted less than 30 days ago comes back with an older
+          backup, and you can delete it again.
         </p>
         <p>
-          Amounts stay, without your name, and so does the code of the address that was granted
-          onboarding credits. So does the log of security events, with the ID of the deleted
-          account. Nothing removes them automatically.
+          Amounts, times, scores and the names of models stay, without your name, and so does the
+          code of the address that was granted onboarding credits. So do the log of security events
+          and the list of deletions, with the ID of the deleted account. Nothing removes them
+          automatically.
         </p>
       </>
     ),

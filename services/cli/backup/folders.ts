@@ -1,0 +1,32 @@
+import { join, resolve } from 'node:path';
+import { readBackup } from '#db/backup/backups.ts';
+import type { Backup } from '#db/backup/backups.ts';
+import { BackupError } from '#db/backup/base-backup.ts';
+import { foldersOf, isInitialised } from '#db/embedded/cluster.ts';
+import type { Env } from '#services/platform/process/env.ts';
+
+/** @throws BackupError unless the database is the embedded one of DATA_DIR */
+export function requireEmbedded(env: Env): void {
+  if (env.databaseUrl !== null)
+    throw new BackupError(
+      'DATABASE_URL names the database; this command copies the embedded one. See docs/backup.md',
+    );
+}
+
+/** @throws BackupError when DATA_DIR has no database */
+export function requireDatabase(env: Env): void {
+  requireEmbedded(env);
+  if (!isInitialised(foldersOf(env.dataDir)))
+    throw new BackupError(`DATA_DIR: there is no database in ${env.dataDir}`);
+}
+
+export function backupsFolder(env: Env, given: string | undefined): string {
+  return given === undefined ? join(env.dataDir, 'backups') : resolve(given);
+}
+
+/** By its name in DATA_DIR/backups, or by its path. @throws BackupError */
+export async function backupNamed(env: Env, named: string): Promise<Backup> {
+  return readBackup(
+    named.includes('/') ? resolve(named) : join(backupsFolder(env, undefined), named),
+  );
+}

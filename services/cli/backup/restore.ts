@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Backup } from '#db/backup/backups.ts';
+import { syncFolder } from '#db/backup/files.ts';
+import { foldersOf, isInitialised, prepareFolders, runningServer } from '#db/embedded/cluster.ts';
+import type { Folders } from '#db/embedded/cluster.ts';
+import type { Env } from '#services/platform/process/env.ts';
+import { localKeyFile, replaceLocalKeys } from '#services/platform/process/local-keys.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { confirmed, printResult, required, say, text } from '#services/cli/command.ts';
+import type { SettingsCommand } from '#services/cli/command.ts';
+import {
+  afterRestore,
+  afterRestoreOptions,
+  closedLine,
+  linesOf,
+  readAfterRestore,
+  RestoreRefused,
+} from './after-restore.ts';
+import type { AfterRestore, Restored } from './after-restore.ts';
+import { openBackup } from './copy.ts';
+import { backupNamed, requireEmbedded } from './folders.ts';
+
+export const restore: SettingsCommand = {
+  noun: 'backup',
+  verb: 'restore',
+  arguments: '<name|folder>',
+  summary: 'Puts a backup in place of the database, which is moved aside. Deletes nothing.',
+  options: {
+    into: { type: 'string', help: 'Another data folder than DATA_DIR' },
+    ...afterRestoreOptions,
+    yes: { type: 'boolean', help: 'Skip the confirmation' },
+  },
+  async runOnSettings(call) {
+    const { env } = call;
+    requireEmbedded(env);
+    const backup = await backupNamed(env, required(call, 0, 'name of the backup'));
+    const into = text(call, 'into');
+    const folders = foldersOf(into === undefined ? env.dataDir : resolve(into));
+    const wanted = await readAfterRestore(call, env);
+    await requireUnused(folders);
+    if (isInitialised(folders) && call.options['yes'] !== true) {
+      const question = `Replace the database in ${folders.data} by its state at ${backup.manifest.created_at}?`;
+      if (!(await confirmed(question))) {
+        say('Nothing changed');
+        return 1;
+      }
+    }
+    prepareFolders(folders);
+    const restored = await prepare(backup, folders, env, wanted);
+    await requireUnused(folders);
+    const movedTo = await putInPlace(folders);
+    keepKeys(env, folders);
+    printResult(call, { ...restored, restored_into: folders.data, moved_to: movedTo }, [
+      ...linesOf(restored),
+      `Restored into ${folders.data}.`,
+      ...(movedTo === null
+        ? []
+        : [`The former database is in ${movedTo}; delete it when you no longer need it.`]),
+    ]);
+    return 0;
+  },
+};
+
+async function requireUnused(folders: Folders): Promise<void> {
+  if ((await runningServer(folders)) !== null)
+    throw new RestoreRefused(`DATA_DIR: ${folders.data} is in use; stop the app and try again`);
+}
+
+/** Everything is done in a folder beside the database, which a failure leaves as it was. */
+async function prepare(
+  backup: Backup,
+  folders: Folders,
+  env: Env,
+  wanted: AfterRestore,
+): Promise<Restored> {
+  const draft = foldersOf(folders.restore);
+  if ((await runningServer(draft)) !== null)
+    throw new RestoreRefused(`DATA_DIR: another restore into ${folders.data} is in progress`);
+  await rm(draft.data, { recursive: true, force: true });
+  if (existsSync(folders.passwords)) {
+    await mkdir(draft.keys, { recursive: true });
+    await copyFile(folders.passwords, draft.passwords);
+  }
+  const log = createLog({ level: 'error', process: 'cli', destination: process.stderr });
+  const resources = new AsyncDisposableStack();
+  try {
+    say('Copying the backup and starting Postgres…');
+    const database = await openBackup(backup, { env, log, dataDir: draft.data, resources });
+    const { keys, closed } = await database.sealer.checkKeys();
+    if (closed > 0) throw new RestoreRefused(closedLine(closed, keys));
+    return await afterRestore(database, wanted);
+  } catch (error) {
+    await resources.disposeAsync();
+    await rm(draft.data, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await resources.disposeAsync();
+  }
+}
+
+/** Returns where the former database is. A start between the two renames refuses to create an empty one. */
+async function putInPlace(folders: Folders): Promise<string | null> {
+  const draft = foldersOf(folders.restore);
+  const movedTo = isInitialised(folders)
+    ? `${folders.cluster}-${new Date().toISOString().replaceAll(':', '-')}`
+    : null;
+  if (!existsSync(folders.passwords)) await rename(draft.passwords, folders.passwords);
+  if (movedTo !== null) await rename(folders.cluster, movedTo);
+  await rename(draft.cluster, folders.cluster);
+  await syncFolder(folders.keys);
+  await syncFolder(folders.data);
+  await rm(draft.data, { recursive: true, force: true });
+  return movedTo;
+}
+
+/** A new data folder of local mode gets the keys that opened the backup, so that the app starts on it. */
+function keepKeys(env: Env, folders: Folders): void {
+  if (env.mode !== 'local' || existsSync(localKeyFile(folders.data, 'data'))) return;
+  replaceLocalKeys(folders.data, 'data', env.dataKeys);
+}
