@@ -27,6 +27,8 @@ import { policyCommands } from './site/policies.ts';
 import { projectionCommands } from './projections.ts';
 import { runCommands } from './runs/run.ts';
 import { stripeCommands } from './stripe.ts';
+import { jobCommands } from './queue/jobs.ts';
+import { sweepCommands } from './queue/sweeps.ts';
 import { tokenCommands } from './access/tokens.ts';
 import { userCommands } from './users.ts';
 
@@ -47,6 +49,8 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...optimizationCommands,
   ...projectionCommands,
   ...eventCommands,
+  ...jobCommands,
+  ...sweepCommands,
   ...keyCommands,
   ...dataCommands,
   ...messageCommands,
