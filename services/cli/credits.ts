@@ -28,10 +28,10 @@ import {
   text,
   UsageError,
 } from './command.ts';
-import type { CliCall, CliCommand } from './command.ts';
+import type { CliCall, CliCommand, ReadingCall } from './command.ts';
 import { anchorReport, rootOf } from './credits/anchors.ts';
-import { personNamed } from './database.ts';
-import type { Database } from './database.ts';
+import { personNamed, userIdNamed } from './database.ts';
+import type { Database, Reading } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 import { runIdOf, streamOf } from '#services/optimizations/run/events.ts';
 
@@ -101,13 +101,14 @@ const balance: CliCommand = {
   arguments: '<email|user id>',
   summary: "Shows one person's balance.",
   options: {},
+  reads: true,
   async run(call) {
-    const person = await personNamed(call.database, required(call, 0, 'email address'));
-    return showBalance(call, person.id);
+    const named = required(call, 0, 'email address or id');
+    return showBalance(call, await userIdNamed(call.database, named));
   },
 };
 
-async function showBalance(call: CliCall, userId: string): Promise<number> {
+async function showBalance(call: ReadingCall, userId: string): Promise<number> {
   const found = await readBalance(call.database.pool, userId);
   printResult(
     call,
@@ -131,9 +132,10 @@ const replayCommand: CliCommand = {
     at: { type: 'string', help: 'Up to a time (ISO 8601) or a position in the log, inclusive' },
     csv: { type: 'boolean', help: 'Print comma-separated values' },
   },
+  reads: true,
   async run(call) {
-    const person = await personNamed(call.database, required(call, 0, 'email address'));
-    const result = await replayOf(call.database, person.id, cutOf(text(call, 'at')));
+    const userId = await userIdNamed(call.database, required(call, 0, 'email address or id'));
+    const result = await replayOf(call.database, userId, cutOf(text(call, 'at')));
     if (call.options['csv'] === true) for (const line of csvOf(result)) print(line);
     else printResult(call, result, replayLines(result));
     for (const line of differenceLines(result.differences)) say(line);
@@ -164,7 +166,7 @@ function timeOf(given: string): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-async function replayOf(database: Database, userId: string, cut?: Cut): Promise<Replay> {
+async function replayOf(database: Reading, userId: string, cut?: Cut): Promise<Replay> {
   const { events } = await readStream(database.pool, creditStream(userId));
   return replay(userId, recordedCreditEvents(events), cut);
 }
@@ -216,6 +218,7 @@ const verify: CliCommand = {
   options: {
     root: { type: 'string', help: "An anchor's root, from the log, to check that it still holds" },
   },
+  reads: true,
   async run(call) {
     const { database } = call;
     const root = rootOf(call);
@@ -275,7 +278,7 @@ type VerifiedAccount = {
 };
 
 /** Compares everything that is stored about one account with its events. */
-async function verifyAccount(database: Database, userId: string): Promise<VerifiedAccount> {
+async function verifyAccount(database: Reading, userId: string): Promise<VerifiedAccount> {
   for (let tries = 0; ; tries += 1) {
     const verified = await verifyOnce(database, userId);
     // A command may have committed between two of the reads, so a difference is read again.
@@ -285,7 +288,7 @@ async function verifyAccount(database: Database, userId: string): Promise<Verifi
 }
 
 async function verifyOnce(
-  database: Database,
+  database: Reading,
   userId: string,
 ): Promise<VerifiedAccount & { settled: boolean }> {
   const { pool } = database;
@@ -349,7 +352,7 @@ async function settlementsOf(
   );
 }
 
-async function everyAccount({ pool }: Database): Promise<string[]> {
+async function everyAccount({ pool }: Reading): Promise<string[]> {
   const ids: string[] = [];
   for (;;) {
     const page = await readAccountIds(pool, { after: ids.at(-1) ?? '', limit: 1000 });

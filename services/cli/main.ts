@@ -1,9 +1,12 @@
 import { MigrationError } from '#db/migrate.ts';
+import { isAuditor } from '#db/rights/auditor.ts';
 import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { ListUnavailable } from '#services/models/catalogue/openrouter-list.ts';
-import { SettingsError } from '#services/platform/process/env.ts';
+import { databaseUrlAlone, SettingsError } from '#services/platform/process/env.ts';
+import type { Env } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
@@ -16,7 +19,7 @@ import { creditRefundCommands } from './credits/refunds.ts';
 import { creditCommands } from './credits.ts';
 import { reconcileCommands } from './credits/reconcile.ts';
 import { dataCommands, ResetRefused } from './data.ts';
-import { NoSuchPerson, openDatabase } from './database.ts';
+import { NoSuchPerson, openDatabase, openForAuditor } from './database.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
 import { mcpCommands } from './runs/mcp.ts';
@@ -99,17 +102,41 @@ async function runCommand(
 ): Promise<number> {
   const alone = 'run' in command ? await command.runAlone?.(call) : null;
   if (typeof alone === 'number') return alone;
-  const env = settingsOrExit();
-  if ('runOnSettings' in command) return command.runOnSettings({ ...call, env });
-  const level = process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel;
-  const log = createLog({ level, process: 'cli', destination: process.stderr });
+  if ('runOnSettings' in command) return command.runOnSettings({ ...call, env: settingsOrExit() });
   const resources = new AsyncDisposableStack();
   try {
+    const auditorUrl = await auditorUrlInSettings();
+    if (auditorUrl !== null) {
+      if (command.reads !== true) throw new SettingsError([onlyReads()]);
+      const database = openForAuditor(auditorUrl, logAt('error'), resources);
+      return await command.run({ ...call, database });
+    }
+    const env = settingsOrExit();
+    const log = logAt(process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel);
     const database = await openDatabase(env, log, resources);
     return await command.run({ ...call, database });
   } finally {
     await resources.disposeAsync();
   }
+}
+
+function logAt(level: Env['logLevel']): Log {
+  return createLog({ level, process: 'cli', destination: process.stderr });
+}
+
+async function auditorUrlInSettings(): Promise<string | null> {
+  const url = databaseUrlAlone();
+  if (url === null) return null;
+  // Without a connection the ordinary way says what is wrong with it.
+  const isOne = await isAuditor(url).catch(() => false);
+  return isOne ? url : null;
+}
+
+function onlyReads(): string {
+  const names = commands.flatMap((one) =>
+    'reads' in one && one.reads ? [`${one.noun} ${one.verb}`] : [],
+  );
+  return `DATABASE_URL is an auditor's, who may only read. These commands do: ${names.join(', ')}`;
 }
 
 function findCommand(

@@ -289,6 +289,7 @@ const erasures: CliCommand = {
   arguments: '',
   summary: 'Lists erasures. Keep the list off this server and apply it after a restore.',
   options: {},
+  reads: true,
   async run(call) {
     const rows = await readErasures(call.database.pool);
     printResult(

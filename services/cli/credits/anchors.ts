@@ -22,6 +22,7 @@ const anchors: CliCommand = {
   arguments: '',
   summary: 'Lists every anchor with its root, to compare with the roots in the log.',
   options: {},
+  reads: true,
   async run(call) {
     const all = await readAnchors(call.database.pool);
     printResult(
