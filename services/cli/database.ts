@@ -26,12 +26,19 @@ export type Database = Core & {
  * The database of someone who may only read, with no key: `credits verify` and the like. A command asks
  * `ownerPool` which of the two it has.
  */
-export type AuditedDatabase = Pick<Core, 'url' | 'pool' | 'clock'> & { ownerPool: null };
+export type AuditedDatabase = Pick<Core, 'url' | 'pool' | 'clock' | 'productName'> & {
+  ownerPool: null;
+};
 
 export type Reading = Database | AuditedDatabase;
 
 /** Opens no more than a pool: an auditor migrates nothing. */
-export function openForAuditor(url: string, log: Log, resources: AsyncDisposableStack): Reading {
+export function openForAuditor(
+  url: string,
+  productName: string,
+  log: Log,
+  resources: AsyncDisposableStack,
+): Reading {
   const pool = createPool(url, {
     max: 4,
     applicationName: 'sevenfold cli auditor',
@@ -39,7 +46,7 @@ export function openForAuditor(url: string, log: Log, resources: AsyncDisposable
     longTransactions: true,
   });
   resources.defer(async () => pool.end());
-  return { url, pool, clock: Date.now, ownerPool: null };
+  return { url, pool, clock: Date.now, productName, ownerPool: null };
 }
 
 export async function openDatabase(

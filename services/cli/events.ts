@@ -4,8 +4,10 @@ import { endOfLog } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { nextStopRequest } from '#services/platform/process/lifecycle.ts';
-import { operatorName, print, printResult, required, say } from './command.ts';
+import { operatorName, print, printResult, required, say, UsageError } from './command.ts';
 import type { CliCommand } from './command.ts';
+import { exportCommand } from './events/export.ts';
+import { verifyFile } from './events/verify-file.ts';
 import { asOperator } from './database.ts';
 import type { Database } from './database.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
@@ -99,12 +101,21 @@ const tailCommand: CliCommand = {
 const verify: CliCommand = {
   noun: 'events',
   verb: 'verify',
-  arguments: '[<stream>]',
-  summary: 'Recomputes the hash chains and checks that every stream is read in order.',
-  options: {},
+  arguments: '[<stream or file>]',
+  summary:
+    'Recomputes the hash chains, of the database or of an exported file, which needs no database.',
+  options: {
+    root: {
+      type: 'string',
+      help: 'A root kept elsewhere must be that of an anchor in the file; several: a,b',
+    },
+  },
   reads: true,
+  runAlone: verifyFile,
   async run(call) {
     const streamId = call.positionals[0];
+    if (call.options['root'] !== undefined)
+      throw new UsageError('--root is for files; for the database use credits verify');
     const result = await verifyEvents(call.database.pool, {
       ...(streamId === undefined ? {} : { streamId }),
       onProgress: (events) => say(`${events} events`),
@@ -122,4 +133,4 @@ const verify: CliCommand = {
   },
 };
 
-export const eventCommands: readonly CliCommand[] = [show, tailCommand, verify];
+export const eventCommands: readonly CliCommand[] = [show, tailCommand, exportCommand, verify];

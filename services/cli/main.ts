@@ -2,7 +2,7 @@ import { MigrationError } from '#db/migrate.ts';
 import { isAuditor } from '#db/rights/auditor.ts';
 import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { ListUnavailable } from '#services/models/catalogue/openrouter-list.ts';
-import { databaseUrlAlone, SettingsError } from '#services/platform/process/env.ts';
+import { readAlone, SettingsError } from '#services/platform/process/env.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
@@ -105,10 +105,10 @@ async function runCommand(
   if ('runOnSettings' in command) return command.runOnSettings({ ...call, env: settingsOrExit() });
   const resources = new AsyncDisposableStack();
   try {
-    const auditorUrl = await auditorUrlInSettings();
-    if (auditorUrl !== null) {
+    const { databaseUrl, productName } = readAlone();
+    if (databaseUrl !== null && (await isAuditorAt(databaseUrl))) {
       if (command.reads !== true) throw new SettingsError([onlyReads()]);
-      const database = openForAuditor(auditorUrl, logAt('error'), resources);
+      const database = openForAuditor(databaseUrl, productName, logAt('error'), resources);
       return await command.run({ ...call, database });
     }
     const env = settingsOrExit();
@@ -124,12 +124,9 @@ function logAt(level: Env['logLevel']): Log {
   return createLog({ level, process: 'cli', destination: process.stderr });
 }
 
-async function auditorUrlInSettings(): Promise<string | null> {
-  const url = databaseUrlAlone();
-  if (url === null) return null;
-  // Without a connection the ordinary way says what is wrong with it.
-  const isOne = await isAuditor(url).catch(() => false);
-  return isOne ? url : null;
+/** Without a connection the ordinary way says what is wrong with it. */
+async function isAuditorAt(url: string): Promise<boolean> {
+  return isAuditor(url).catch(() => false);
 }
 
 function onlyReads(): string {

@@ -47,7 +47,7 @@ export async function runAsAuditor(
   return await captured(async () => {
     const alone = await command.runAlone?.(call);
     if (typeof alone === 'number') return alone;
-    return command.run({ ...call, database: openForAuditor(auditorUrl, log, resources) });
+    return command.run({ ...call, database: openForAuditor(auditorUrl, 'Test', log, resources) });
   });
 }
 

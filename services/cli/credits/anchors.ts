@@ -55,6 +55,12 @@ export function rootOf(call: Pick<CliCall, 'options'>): string | undefined {
   return root;
 }
 
+/** `--root a,b`: one for each day on which a stream was anchored; null without it. @throws UsageError */
+export function rootsOf(call: Pick<CliCall, 'options'>): string[] | null {
+  const given = text(call, 'root')?.split(',');
+  return given?.flatMap((root) => rootOf({ options: { root } }) ?? []) ?? null;
+}
+
 /** The anchors in the output of `credits verify`: as part of its document, and as lines. */
 export function anchorReport({ anchors: count, heads, last, broken, missing }: AnchorCheck) {
   return {

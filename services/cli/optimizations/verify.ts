@@ -12,7 +12,7 @@ import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { recordOpening } from './export.ts';
-import { rootOf } from '#services/cli/credits/anchors.ts';
+import { rootsOf } from '#services/cli/credits/anchors.ts';
 import { printResult, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
 import type { Reading } from '#services/cli/database.ts';
@@ -33,7 +33,7 @@ export const verify: CliCommand = {
   async runAlone(call) {
     const named = required(call, 0, 'run id or evidence file');
     if (isRunId(named)) return null;
-    const roots = rootsOf(call);
+    const roots = rootsOf(call) ?? [];
     const pack = readPack(await readBounded(named));
     if (!pack.ok) {
       printResult(call, { verified: false, problem: pack.problem }, [
@@ -75,12 +75,6 @@ export const verify: CliCommand = {
     });
   },
 };
-
-/** One for each day on which a run of the file was anchored. @throws UsageError */
-function rootsOf(call: Pick<CliCall, 'options'>): string[] {
-  const given = text(call, 'root')?.split(',') ?? [];
-  return given.flatMap((root) => rootOf({ options: { root } }) ?? []);
-}
 
 function isRunId(named: string): boolean {
   return idPattern('opt').test(named);

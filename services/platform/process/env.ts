@@ -241,12 +241,20 @@ export function loadEnv(directory: string = process.cwd()): Env {
 }
 
 /**
- * DATABASE_URL alone, for a process that may have no other setting. Null also for a value that
- * `loadEnv` refuses.
+ * What an auditor's process needs, which may have no other setting. `databaseUrl` is null also for a value
+ * that `loadEnv` refuses.
  */
-export function databaseUrlAlone(directory: string = process.cwd()): string | null {
-  const { DATABASE_URL: url } = withoutEmpty({ ...fileVariables(directory), ...process.env });
-  return v.is(postgresUrl, url) ? url : null;
+export function readAlone(directory: string = process.cwd()): {
+  databaseUrl: string | null;
+  productName: string;
+} {
+  const variables = withoutEmpty({ ...fileVariables(directory), ...process.env });
+  const url = variables['DATABASE_URL'];
+  const productName = v.safeParse(envSchema.entries.PRODUCT_NAME, variables['PRODUCT_NAME']);
+  return {
+    databaseUrl: v.is(postgresUrl, url) ? url : null,
+    productName: productName.success ? productName.output : '',
+  };
 }
 
 /** The database of a process that cannot start one itself. @throws SettingsError */
