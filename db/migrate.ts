@@ -8,6 +8,7 @@ import type pg from 'pg';
 import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
+import type { Queryable } from './connect.ts';
 import { indexMessages } from './migrations/message-indexes.ts';
 import { grantRights, ownName, requireAuditor, separateRole } from './rights/rights.ts';
 import { transact } from './transaction.ts';
@@ -152,6 +153,24 @@ async function requireSameOrigin(
     );
 }
 
+/** Without changing anything. `edited`: its text differs from what was applied. */
+export async function readMigrationState(
+  client: Queryable,
+): Promise<{ pending: string[]; unknown: string[]; edited: string[] }> {
+  const { rows } = await client.query<{ name: string; hash: string }>(
+    'select name, hash from migration',
+  );
+  const known = new Map(rows.map((row) => [row.name, row.hash]));
+  const files = readMigrations();
+  return {
+    pending: files.filter(({ name }) => !known.has(name)).map(({ name }) => name),
+    unknown: [...known.keys()].filter((name) => !files.some((file) => file.name === name)),
+    edited: files
+      .filter(({ name, hash }) => ![undefined, hash].includes(known.get(name)))
+      .map(({ name }) => name),
+  };
+}
+
 async function applyMigrations(
   client: pg.PoolClient,
   migrations: readonly Migration[],
@@ -161,22 +180,17 @@ async function applyMigrations(
     `create table if not exists migration (
        name text primary key, hash text not null, applied_at timestamptz not null default now())`,
   );
-  const { rows } = await client.query<{ name: string; hash: string }>(
-    'select name, hash from migration',
-  );
-  const known = new Map(rows.map((row) => [row.name, row.hash]));
-  for (const { name, hash } of migrations)
-    if (known.has(name) && known.get(name) !== hash)
-      throw new MigrationError(
-        `Migration ${name} was edited after it had been applied; restore its text, or ${wayOut}`,
-      );
-  const unknown = [...known.keys()].filter(
-    (name) => !migrations.some((file) => file.name === name),
-  );
+  const state = await readMigrationState(client);
+  const [edited] = state.edited;
+  if (edited !== undefined)
+    throw new MigrationError(
+      `Migration ${edited} was edited after it had been applied; restore its text, or ${wayOut}`,
+    );
+  const { unknown } = state;
   if (unknown.length > 0)
     log(`The database is newer than this version: it knows ${unknown.join(', ')}`);
 
-  const pending = migrations.filter(({ name }) => !known.has(name));
+  const pending = migrations.filter(({ name }) => state.pending.includes(name));
   for (const { name, sql, hash } of pending)
     await transact(client, async () => {
       await client.query(sql);

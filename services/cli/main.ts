@@ -20,6 +20,7 @@ import { creditCommands } from './credits.ts';
 import { reconcileCommands } from './credits/reconcile.ts';
 import { dataCommands, ResetRefused } from './data.ts';
 import { NoSuchPerson, openDatabase, openForAuditor } from './database.ts';
+import { doctorCommands } from './doctor/doctor.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
 import { mcpCommands } from './runs/mcp.ts';
@@ -40,6 +41,7 @@ import { userCommands } from './users.ts';
  * all is fine, 1 when it found a difference or failed, 2 on wrong usage.
  */
 const commands: readonly (CliCommand | SettingsCommand)[] = [
+  ...doctorCommands,
   ...runCommands,
   ...mcpCommands,
   ...creditCommands,
