@@ -115,12 +115,16 @@ function inStoredOrder(value: unknown, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value as Record<string, unknown>)
       .filter(([, member]) => member !== undefined)
-      .map(([key, member]) => ({ bytes: Buffer.from(key), key, member }))
-      .toSorted(byStoredOrder)
-      .map(({ key, member }) => [key, inStoredOrder(member, depth + 1)]),
+      .toSorted(([one], [other]) => inStoredOrderOfKeys(one, other))
+      .map(([key, member]) => [key, inStoredOrder(member, depth + 1)]),
   );
 }
 
-function byStoredOrder(one: { bytes: Buffer }, other: { bytes: Buffer }): number {
-  return one.bytes.length - other.bytes.length || Buffer.compare(one.bytes, other.bytes);
+function inStoredOrderOfKeys(one: string, other: string): number {
+  const bytes = Buffer.byteLength(one);
+  const difference = bytes - Buffer.byteLength(other);
+  if (difference !== 0 || one === other) return difference;
+  // Of ASCII alone, which has a byte for each character, the order is the same without a copy.
+  if (bytes === one.length && bytes === other.length) return one < other ? -1 : 1;
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
