@@ -5,15 +5,9 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
 import { beginReading, inTransaction } from '#db/transaction.ts';
 import { formatVersion, signedLine } from './format.ts';
 import { storedEventLine } from './lines.ts';
-import type { LineOf } from './format.ts';
+import type { LineOf, Selection } from './format.ts';
 import { anchorsOf, openEvents, proofsOf, readBases, readHeads, streamNames } from './queries.ts';
 import type { HeadRow } from './queries.ts';
-
-/** What of the log is exported. */
-export type Selection = Pick<LineOf<'header'>, 'scope' | 'of' | 'since' | 'until'> & {
-  /** The streams of an account or a run; null for every stream. */
-  streams: readonly string[] | null;
-};
 
 export type Making = Pick<LineOf<'header'>, 'product' | 'software' | 'exportedAt'>;
 

@@ -71,6 +71,12 @@ const Line = v.variant('kind', [HeaderLine, AnchorLine, BaseLine, EventLine, Hea
 export type Line = v.InferOutput<typeof Line>;
 export type LineOf<Kind extends Line['kind']> = Extract<Line, { kind: Kind }>;
 
+/** What of the log is exported. */
+export type Selection = Pick<LineOf<'header'>, 'scope' | 'of' | 'since' | 'until'> & {
+  /** The streams of an account or a run; null for every stream. */
+  streams: readonly string[] | null;
+};
+
 type Signed = Exclude<Line, { kind: 'event' }>;
 type Unsigned<Of> = Of extends { sha256: string } ? Omit<Of, 'sha256'> : never;
 

@@ -3,8 +3,7 @@ import { hashOrNone, proveIn } from '#db/anchors.ts';
 import type { AnchorHead, AnchorProof } from '#db/anchor-root.ts';
 import { eventColumns } from '#db/recorded-event.ts';
 import type { EventRow } from '#db/recorded-event.ts';
-import type { Selection } from './export.ts';
-import type { LineOf } from './format.ts';
+import type { LineOf, Selection } from './format.ts';
 
 const streamsPerPage = 200;
 const eventsPerPage = 1_000;

@@ -7,7 +7,6 @@ import type { DatabaseUrls } from '#services/migrate.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { creditStream } from '#services/credits/account/events.ts';
-import { UsageError } from './command.ts';
 import { openCore } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
 
@@ -96,12 +95,6 @@ export async function personNamed(
   const account = await findUserNamed(pool, named);
   if (!account) throw new NoSuchPerson('There is no account with this address or id');
   return account;
-}
-
-/** For the options of a command that an auditor does not have. @throws UsageError */
-export function asOperator(database: Reading): Database {
-  if (database.ownerPool !== null) return database;
-  throw new UsageError('An auditor has no keys: --open is for operators');
 }
 
 /** The user id of someone named so; an auditor, who reads no addresses, knows ids alone. @throws NoSuchPerson */

@@ -8,7 +8,7 @@ import { operatorName, print, printResult, required, say, UsageError } from './c
 import type { CliCommand } from './command.ts';
 import { exportCommand } from './events/export.ts';
 import { verifyFile } from './events/verify-file.ts';
-import { asOperator } from './database.ts';
+import { asOperator } from './people/operator.ts';
 import type { Database } from './database.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 

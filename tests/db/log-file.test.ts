@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anchorNow, readAnchors } from '#db/anchors.ts';
 import { chainHash, firstHash } from '#db/chain.ts';
 import { exportEvents } from '#db/log-file/export.ts';
-import type { Selection } from '#db/log-file/export.ts';
+import type { Selection } from '#db/log-file/format.ts';
 import { signedJson } from '#db/log-file/lines.ts';
 import { longestLine } from '#db/log-file/split.ts';
 import { verifyLogFile } from '#db/log-file/verify.ts';
@@ -120,6 +120,24 @@ test('an export of the whole log verifies, and a root proves what was anchored',
   expect(await verified(lines, [other])).toMatchObject({ provedEvents: 0, unknownRoots: [other] });
 });
 
+test('an export waits for each of its writes, which are small', async () => {
+  let writing = 0;
+  const sizes: number[] = [];
+  await exportEvents(db.pool, {
+    selection: all,
+    making,
+    async write(text) {
+      expect((writing += 1)).toBe(1);
+      await new Promise((resolve) => setImmediate(resolve));
+      writing -= 1;
+      sizes.push(text.split('\n').length - 1);
+    },
+  });
+  // The header with its anchors, two pages of events and what ends them, the end.
+  expect(sizes.length).toBeGreaterThanOrEqual(4);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(1_010);
+});
+
 test('a change of any line is found in that line', async () => {
   const lines = await exported();
   for (const [wanted, change, faults] of [
@@ -187,7 +205,7 @@ test('a stream that is left out with its heads, and a rewritten one, contradict 
     heads: 3,
     lines: without.length,
   });
-  const found = await verified(without.with(-1, end));
+  const found = await verified(without.with(without.length - 1, end));
   expect(found.faults).toEqual([
     { line: 2, field: 'heads', problem: 'anchor 1 has 2 heads, the file 1 of them' },
   ]);

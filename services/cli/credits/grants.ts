@@ -9,7 +9,7 @@ import {
   UsageError,
 } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
-import { asOperator } from '#services/cli/database.ts';
+import { asOperator } from '#services/cli/people/operator.ts';
 import type { Database, Reading } from '#services/cli/database.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { userOf } from '#services/credits/account/events.ts';

@@ -56,7 +56,7 @@ const migrations: Check = {
         ...(pending.length > 0 ? [wrong(`not applied: ${pending.join(', ')}`, migrate)] : []),
         ...edited.map((file) => wrong(`${file} was edited after it was applied`, 'restore it')),
         ...(unknown.length > 0
-          ? [warning(`of a newer version: ${unknown.join(', ')}`, 'update this installation')]
+          ? [warning(`of a newer version: ${unknown.join(', ')}`, 'update this server')]
           : []),
         ...(rows.length === 0 ? [wrong(`the append function ${name} is missing`, migrate)] : []),
         ...(rows.some(({ may }) => !may)

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { open as openFile, unlink } from 'node:fs/promises';
 import { exportEvents } from '#db/log-file/export.ts';
-import type { Selection } from '#db/log-file/export.ts';
+import type { Selection } from '#db/log-file/format.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { softwareVersion } from '#services/platform/software.ts';

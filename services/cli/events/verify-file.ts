@@ -73,7 +73,7 @@ function linesOf(
           `ok   ${events} events of ${streams} streams follow from each other`,
           newest === null
             ? '     The file has no anchor, so only the chains protect its events'
-            : `ok   ${anchors === 1 ? "1 anchor" : `${anchors} anchors`}, the newest of ${newest.madeAt} with the root ${newest.root}`,
+            : `ok   ${anchors === 1 ? '1 anchor' : `${anchors} anchors`}, the newest of ${newest.madeAt} with the root ${newest.root}`,
         ]),
     ...found.unknownRoots.map((root) => `NOT  no anchor in the file has the root ${root}`),
     ...found.unprovedStreams.map((name) => `NOT  no given root proves ${name}`),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { exportPack } from '#services/optimizations/audit/pack/export.ts';
 import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
-import { asOperator } from '#services/cli/database.ts';
+import { asOperator } from '#services/cli/people/operator.ts';
 import type { Database } from '#services/cli/database.ts';
 import { sourceOf } from './sealed-source.ts';
 

@@ -13,7 +13,7 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { recordOpening } from './export.ts';
 import { rootsOf } from '#services/cli/credits/anchors.ts';
-import { printResult, required, say, text, UsageError } from '#services/cli/command.ts';
+import { printResult, required, say, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
 import type { Reading } from '#services/cli/database.ts';
 import { sourceOf } from './sealed-source.ts';

@@ -14,7 +14,7 @@ import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { commandLine } from '#tests/support/processes/processes.ts';
-import { runAsAuditor } from './in-process.ts';
+import { runAsAuditor } from '#tests/cli/in-process.ts';
 
 let council: TestCouncil;
 let ann: Person;
@@ -100,11 +100,11 @@ test('an auditor finds a changed row of a read model', async () => {
 });
 
 test('an auditor verifies read models while writers continue', async () => {
-  let stop = false;
+  const stopping = new AbortController();
   let written = 0;
   const writers = [1, 2].map(async () => {
     const { userId } = await council.signUp();
-    while (!stop) {
+    while (!stopping.signal.aborted) {
       await give(council, userId, 1);
       written += 1;
     }
@@ -115,7 +115,7 @@ test('an auditor verifies read models while writers continue', async () => {
       expect([code, said]).toEqual([0, 'Verifying credit_account…\n']);
     }
   } finally {
-    stop = true;
+    stopping.abort();
     await Promise.all(writers);
   }
   expect(written).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { cronOf } from '#services/platform/jobs/sweeps.ts';
 import { sweepsOf } from '#services/sweeps.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
-import { runHere } from './in-process.ts';
+import { runHere } from '#tests/cli/in-process.ts';
 
 let app: TestApp;
 
