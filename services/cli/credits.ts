@@ -224,13 +224,12 @@ const verify: CliCommand = {
     const root = rootOf(call);
     const named = call.positionals[0];
     const ids =
-      named === undefined
-        ? await everyAccount(database)
-        : [(await personNamed(database, named)).id];
+      named === undefined ? await everyAccount(database) : [await userIdNamed(database, named)];
     const accounts = [];
     for (const userId of ids) accounts.push(await verifyAccount(database, userId));
     // A minute, the limit of the application's connections, is too short for a long log.
-    const unbalanced = named === undefined ? await readUnbalanced(database.ownerPool) : [];
+    const unbalanced =
+      named === undefined ? await readUnbalanced(database.ownerPool ?? database.pool) : [];
     const trial = addTrialBalances(accounts.map((account) => account.trial));
     const faulty = accounts.filter((account) => account.differences.length > 0);
     const anchors = await verifyAnchors(database.pool, {

@@ -58,6 +58,7 @@ test('an auditor replays an account by its id, and knows no addresses', async ()
   expect(out).toContain('CreditsCaptured');
   expect(code).toBe(0);
   expect((await asAuditor('credits', 'balance', ann.userId)).out).toContain('available credits');
+  expect((await asAuditor('credits', 'verify', ann.userId)).out).toContain('Verified.');
   for (const named of [ann.email, 'usr_unknown'])
     await expect(asAuditor('credits', 'replay', named)).rejects.toThrow(NoSuchPerson);
 });
