@@ -4,7 +4,7 @@ import { exportEvents } from '#db/log-file/export.ts';
 import type { Selection } from '#db/log-file/format.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
-import { softwareVersion } from '#services/platform/software.ts';
+import { softwareVersion } from '#services/platform/process/software.ts';
 import { operatorName, printResult, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCommand, ReadingCall } from '#services/cli/command.ts';
 import { userIdNamed } from '#services/cli/database.ts';
