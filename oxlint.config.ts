@@ -57,7 +57,12 @@ const connections: Ban = {
   ...asType,
   // What runs statements in one transaction takes the pool that it was handed, like everything else.
   // The hash chain is arithmetic without a connection.
-  group: ['#db/**', '!#db/transaction.ts', '!#db/{chain,anchor-root,recorded-event}.ts'],
+  group: [
+    '#db/**',
+    '!#db/transaction.ts',
+    '!#db/{chain,anchor-root,recorded-event}.ts',
+    '!#db/log-file/lines.ts',
+  ],
   message: 'Connections are handed over by the entry file; their types may be named.',
 };
 const browser: Ban[] = [

@@ -156,13 +156,17 @@ async function readChanged(
   return { horizon: BigInt(horizon), heads };
 }
 
-/** We wrote no event without a hash; no chain can reach this one. */
 function headOf(row: { stream_id: string; version: string; hash: string | null }): AnchorHead {
   return {
     streamId: row.stream_id,
     version: Number(row.version),
-    hash: /^[0-9a-f]{64}$/.test(row.hash ?? '') ? (row.hash ?? '') : firstHash,
+    hash: hashOrNone(row.hash),
   };
+}
+
+/** We wrote no event without a hash; no chain can reach the one that stands for it. */
+export function hashOrNone(hash: string | null): string {
+  return hash !== null && /^[0-9a-f]{64}$/.test(hash) ? hash : firstHash;
 }
 
 /** Of the heads in the order of their streams' names. */
@@ -186,12 +190,24 @@ export async function proveAnchored(
   client: Queryable,
   streamId: string,
 ): Promise<AnchorProof | null> {
+  const { rows } = await client.query<{ number: number }>(
+    'select max(number)::float8 as number from chain_anchor_head where stream_id = $1',
+    [streamId],
+  );
+  return proveIn(client, streamId, rows[0]?.number ?? 0);
+}
+
+/** The same for the anchor of a number. */
+export async function proveIn(
+  client: Queryable,
+  streamId: string,
+  number: number,
+): Promise<AnchorProof | null> {
   const { rows } = await client.query<Omit<AnchorProof, 'path' | 'head'>>(
     `select number::float8, previous_root as "previousRoot", root,
        to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt"
-     from chain_anchor where number = (
-       select max(number) from chain_anchor_head where stream_id = $1)`,
-    [streamId],
+     from chain_anchor where number = $1`,
+    [number],
   );
   const anchor = rows[0];
   if (anchor === undefined) return null;

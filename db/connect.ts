@@ -36,7 +36,7 @@ const transactionLimits = { idleMs: 15_000, wholeMs: 60_000 };
 const silenceMs = transactionLimits.wholeMs + 5_000;
 
 const keepAliveMs = 10_000;
-const connectTimeoutMs = 10_000;
+export const connectTimeoutMs = 10_000;
 
 /**
  * A pg pool. int8 comes as a string of digits and json as JSON.parse reads it, whatever other

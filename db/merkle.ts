@@ -38,6 +38,31 @@ export function rootAlong(line: string, path: readonly PathStep[]): string {
   );
 }
 
+/** The same root of lines that come one by one, in the memory of a few hashes. */
+export function createMerkleRoot(): { add: (line: string) => void; root: () => string } {
+  /** Of complete subtrees: the one of 2^n lines at place n. */
+  const subtrees: (string | undefined)[] = [];
+  return {
+    add(line) {
+      let hash = leafHash(line);
+      let height = 0;
+      for (; subtrees[height] !== undefined; height += 1) {
+        hash = nodeHash(subtrees[height]!, hash);
+        subtrees[height] = undefined;
+      }
+      subtrees[height] = hash;
+    },
+    root() {
+      const hashes = subtrees.filter((hash) => hash !== undefined);
+      const root = hashes.reduce<string | null>(
+        (right, left) => (right === null ? left : nodeHash(left, right)),
+        null,
+      );
+      return root ?? merkleRoot([]);
+    },
+  };
+}
+
 function parentsOf(level: readonly string[]): string[] {
   return level.flatMap((hash, at) => {
     if (at % 2 === 1) return [];

@@ -8,7 +8,9 @@ import type pg from 'pg';
 import type { Projection, View } from '#projections/engine/define.ts';
 import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
+import type { Queryable } from './connect.ts';
 import { indexMessages } from './migrations/message-indexes.ts';
+import { grantRights, ownName, requireAuditor, separateRole } from './rights/rights.ts';
 import { transact, withShortLocks } from './transaction.ts';
 
 /**
@@ -91,8 +93,9 @@ async function migrateLocked(
   pool: pg.Pool,
   client: pg.PoolClient,
 ): Promise<MigrateResult> {
-  const migrations = readMigrations(options.folder ?? migrationsFolder);
+  const migrations = readMigrations(options.folder);
   await requireSameOrigin(client, migrations);
+  await requireAuditorRole(client, options);
   await migrateEvents(options.ownerUrl, pool);
   await migrateJobs(pool);
   const applied = await applyMigrations(client, migrations, options.log);
@@ -104,6 +107,12 @@ async function migrateLocked(
   for (const name of toRebuild)
     options.log(`The read model ${name} is not complete; run: projections rebuild ${name}`);
   return { functionName, applied, toRebuild };
+}
+
+/** @throws MigrationError */
+async function requireAuditorRole(client: pg.PoolClient, options: MigrateOptions): Promise<void> {
+  const problem = await requireAuditor(client, options);
+  if (problem !== null) throw new MigrationError(problem);
 }
 
 async function migrateEvents(ownerUrl: string, pool: pg.Pool): Promise<void> {
@@ -119,7 +128,7 @@ async function migrateJobs(pool: pg.Pool): Promise<void> {
 
 type Migration = { name: string; sql: string; hash: string };
 
-function readMigrations(folder: string): Migration[] {
+function readMigrations(folder = migrationsFolder): Migration[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   return names.toSorted().map((name) => {
     const sql = readFileSync(join(folder, name), 'utf8');
@@ -146,6 +155,24 @@ async function requireSameOrigin(
     );
 }
 
+/** Without changing anything. `edited`: its text differs from what was applied. */
+export async function readMigrationState(
+  client: Queryable,
+): Promise<{ pending: string[]; unknown: string[]; edited: string[] }> {
+  const { rows } = await client.query<{ name: string; hash: string }>(
+    'select name, hash from migration',
+  );
+  const known = new Map(rows.map((row) => [row.name, row.hash]));
+  const files = readMigrations();
+  return {
+    pending: files.filter(({ name }) => !known.has(name)).map(({ name }) => name),
+    unknown: [...known.keys()].filter((name) => !files.some((file) => file.name === name)),
+    edited: files
+      .filter(({ name, hash }) => ![undefined, hash].includes(known.get(name)))
+      .map(({ name }) => name),
+  };
+}
+
 async function applyMigrations(
   client: pg.PoolClient,
   migrations: readonly Migration[],
@@ -155,22 +182,17 @@ async function applyMigrations(
     `create table if not exists migration (
        name text primary key, hash text not null, applied_at timestamptz not null default now())`,
   );
-  const { rows } = await client.query<{ name: string; hash: string }>(
-    'select name, hash from migration',
-  );
-  const known = new Map(rows.map((row) => [row.name, row.hash]));
-  for (const { name, hash } of migrations)
-    if (known.has(name) && known.get(name) !== hash)
-      throw new MigrationError(
-        `Migration ${name} was edited after it had been applied; restore its text, or ${wayOut}`,
-      );
-  const unknown = [...known.keys()].filter(
-    (name) => !migrations.some((file) => file.name === name),
-  );
+  const state = await readMigrationState(client);
+  const [edited] = state.edited;
+  if (edited !== undefined)
+    throw new MigrationError(
+      `Migration ${edited} was edited after it had been applied; restore its text, or ${wayOut}`,
+    );
+  const { unknown } = state;
   if (unknown.length > 0)
     log(`The database is newer than this version: it knows ${unknown.join(', ')}`);
 
-  const pending = migrations.filter(({ name }) => !known.has(name));
+  const pending = migrations.filter(({ name }) => state.pending.includes(name));
   for (const { name, sql, hash } of pending)
     // The application serves meanwhile.
     await withShortLocks(client, async () => {
@@ -284,197 +306,4 @@ async function mayExecute(
     [role, signature],
   );
   return rows[0]!.may;
-}
-
-// --- rights ---
-
-/**
- * The application's rights on tables of which it may not change everything. On the others it reads, inserts,
- * updates and deletes. Columns that it may update are named in the order of the table.
- */
-const guarded: Readonly<Record<string, string>> = {
-  emt_messages: 'select',
-  emt_streams: 'select',
-  stream_snapshot: 'select',
-  epoch: 'select',
-  database_mode: 'select',
-  migration: 'select',
-  read_model: 'select',
-  append_function: 'select',
-  audit_log: 'select, insert',
-  balance_transaction: 'select, insert',
-  chain_anchor: 'select, insert',
-  chain_anchor_head: 'select, insert',
-  erasure: 'select, insert',
-  platform_call: 'select, insert',
-  // A claim that could be deleted or given to another account would pay the bonus again.
-  onboarding_bonus: 'select, insert, update (granted_at)',
-  // The operator announces and withdraws as the owner; a worker notes whom it has emailed.
-  policy_change: 'select, update (mailed_to), update (mailed_at)',
-};
-
-/** Tables of unused parts of emmett. */
-const closed = ['dmb_migrations', 'emt_processors', 'emt_projections'];
-
-/**
- * What an auditor reads beside the read models: no keys, no sessions, no passwords. Payments and their
- * credits are tied by ids alone: the identity of a provider's customer stands elsewhere.
- */
-const audited = [
-  'emt_messages',
-  'emt_streams',
-  'stream_snapshot',
-  'audit_log',
-  'purchase',
-  'plan',
-  'dispute',
-  'bank_refund',
-  'fraud_warning',
-  'balance_transaction',
-  'platform_call',
-  'reconciliation',
-  'chain_anchor',
-  'chain_anchor_head',
-  'erasure',
-  'epoch',
-  'migration',
-  'read_model',
-  'projection_checkpoint',
-  'projection_set_aside',
-];
-
-/**
- * In one transaction, so that no session sees half of it. Only differences are written: a grant takes locks
- * for which a running application would have to wait.
- */
-async function grantRights(client: pg.PoolClient, options: MigrateOptions): Promise<void> {
-  const owner = await ownName(client);
-  const app = separateRole(options.appRole, owner);
-  const auditor = separateRole(options.auditorRole, owner);
-  const relations = await ownRelations(client);
-  const statements: string[] = [];
-  if (app !== null) {
-    const wanted = relations.map(
-      (relation) => [relation.name, appRights(relation, options.projections)] as const,
-    );
-    statements.push(
-      ...(await tableGrants(client, app, new Map(wanted))),
-      ...(await workerRights(client, app)),
-    );
-  }
-  if (auditor !== null) {
-    const readable = new Set([...audited, ...options.projections.map(({ name }) => name)]);
-    const wanted = relations
-      .filter(({ name, isView }) => isView || readable.has(name))
-      .map(({ name }) => [name, 'select'] as const);
-    statements.push(...(await tableGrants(client, auditor, new Map(wanted))));
-  }
-  if (statements.length === 0) return;
-  await withShortLocks(client, async () => {
-    await client.query(statements.join(';\n'));
-  });
-}
-
-/** Copies of a read model during a rebuild or a check (`projections/engine/copy.ts`). */
-const copyEndings = ['_next', '_check', '_check_touched'];
-
-function appRights({ name, isView }: Relation, projections: readonly Projection[]): string {
-  const model = projections.find((each) => name === each.name);
-  // A copy belongs to the owner until it replaces the table or is dropped. A grant would also collide with
-  // the session that creates it.
-  const isCopy = projections.some((each) =>
-    copyEndings.some((ending) => name === `${each.name}${ending}`),
-  );
-  if (isCopy) return '';
-  if (isView || model?.kind === 'inline') return 'select';
-  return guarded[name] ?? 'select, insert, update, delete';
-}
-
-type Relation = { name: string; isView: boolean };
-
-/** Our tables and views and emmett's tables, partitions under the name of their root. */
-async function ownRelations(client: pg.PoolClient): Promise<Relation[]> {
-  const { rows } = await client.query<Relation>(
-    `select relname as name, relkind = 'v' as "isView" from pg_class
-       where relnamespace = $1::regnamespace and relkind in ('r', 'p', 'v') and not relispartition
-       order by relname`,
-    [schema],
-  );
-  return rows.filter(({ name }) => !closed.includes(name));
-}
-
-const everyRight = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
-
-/** The statements that give a role exactly these rights on the tables of the schema. */
-async function tableGrants(
-  client: pg.PoolClient,
-  role: string,
-  wanted: ReadonlyMap<string, string>,
-): Promise<string[]> {
-  const { rows } = await client.query<{ name: string; rights: string[] }>(
-    `select relname as name, array(
-         select right_name from unnest($2::text[]) with ordinality as rights (right_name, n)
-         where has_table_privilege($1, pg_class.oid, right_name) order by n) || array(
-         select format('update (%I)', attname) from pg_attribute
-         where attrelid = pg_class.oid and attnum > 0 and not attisdropped
-           and has_column_privilege($1, attrelid, attnum, 'update')
-           and not has_table_privilege($1, attrelid, 'update') order by attnum) as rights
-       from pg_class
-       where relnamespace = $3::regnamespace and relkind in ('r', 'p', 'v')`,
-    [role, everyRight, schema],
-  );
-  const name = client.escapeIdentifier(role);
-  return rows.flatMap((row) => {
-    const rights = wanted.get(row.name) ?? '';
-    if (row.rights.join(', ') === rights) return [];
-    const table = `${schema}.${client.escapeIdentifier(row.name)}`;
-    const revoke = `revoke all on ${table} from ${name}`;
-    return rights === '' ? [revoke] : [revoke, `grant ${rights} on ${table} to ${name}`];
-  });
-}
-
-/**
- * The worker's tables have row-level security without a policy, which excludes all roles but the owner: a
- * worker under another role would silently find no jobs.
- */
-async function workerRights(client: pg.PoolClient, role: string): Promise<string[]> {
-  const { rows } = await client.query<{ name: string; has_policy: boolean; granted: boolean }>(
-    `select relname as name,
-            exists (select from pg_policy where polrelid = pg_class.oid and polname = 'app'
-                      and polroles = array[$1::regrole::oid]) as has_policy,
-            has_schema_privilege($1, 'graphile_worker', 'usage')
-              and has_table_privilege($1, pg_class.oid, 'delete') as granted
-       from pg_class
-       where relnamespace = 'graphile_worker'::regnamespace and relkind in ('r', 'p')
-       order by relname`,
-    [client.escapeIdentifier(role)],
-  );
-  const name = client.escapeIdentifier(role);
-  const policies = rows
-    .filter((row) => !row.has_policy)
-    .flatMap((row) => {
-      const table = `graphile_worker.${client.escapeIdentifier(row.name)}`;
-      return [
-        `drop policy if exists app on ${table}`,
-        `create policy app on ${table} to ${name} using (true) with check (true)`,
-      ];
-    });
-  const grants = rows.every((row) => row.granted)
-    ? []
-    : [
-        `grant usage on schema graphile_worker to ${name}`,
-        `grant select, insert, update, delete on all tables in schema graphile_worker to ${name}`,
-        `grant usage, select on all sequences in schema graphile_worker to ${name}`,
-        `grant execute on all functions in schema graphile_worker to ${name}`,
-      ];
-  return [...policies, ...grants];
-}
-
-async function ownName(client: pg.PoolClient): Promise<string> {
-  const { rows } = await client.query<{ name: string }>('select current_user as name');
-  return rows[0]!.name;
-}
-
-function separateRole(role: string | null, owner: string): string | null {
-  return role === owner ? null : role;
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { checkAppConnection, createPool } from '#db/connect.ts';
+import type { EmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { migrate, MigrationError } from '#db/migrate.ts';
 import { projections, views } from '#projections/index.ts';
 import { rebuild } from '#projections/engine/rebuild.ts';
@@ -12,23 +13,36 @@ import { createLog, type Log } from './platform/process/log.ts';
  * Prepares a database for the application: migrations, the mark of its mode, and erasures again. Run on its
  * own, it is the step between a new version and its processes.
  */
-export type DatabaseUrls = { ownerUrl: string; appUrl: string; auditorUrl: string | null };
+export type DatabaseUrls = {
+  ownerUrl: string;
+  appUrl: string;
+  /** A role that exists and is given the right to read; null for none. */
+  auditorRole: string | null;
+};
 
 /** The database that the variables name. @throws SettingsError */
 export function namedDatabase(env: Env): DatabaseUrls {
   const appUrl = databaseUrlOf(env);
-  return { ownerUrl: env.migrateDatabaseUrl ?? appUrl, appUrl, auditorUrl: null };
+  return { ownerUrl: env.migrateDatabaseUrl ?? appUrl, appUrl, auditorRole: env.auditorRole };
+}
+
+/** The embedded Postgres has an auditor from the start. */
+export function embeddedDatabase(
+  server: Pick<EmbeddedPostgres, 'ownerUrl' | 'appUrl' | 'auditorUrl'>,
+): DatabaseUrls {
+  const { ownerUrl, appUrl, auditorUrl } = server;
+  return { ownerUrl, appUrl, auditorRole: roleOf(auditorUrl) };
 }
 
 /** @throws SettingsError, MigrationError */
 export async function prepareDatabase(urls: DatabaseUrls, mode: Mode, log: Log): Promise<void> {
-  const { ownerUrl, appUrl, auditorUrl } = urls;
+  const { ownerUrl, appUrl, auditorRole } = urls;
   const variable = ownerUrl === appUrl ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
   await naming(variable, ownerUrl, async () => {
     const { toRebuild } = await migrate({
       ownerUrl,
       appRole: roleOf(appUrl),
-      auditorRole: auditorUrl === null ? null : roleOf(auditorUrl),
+      auditorRole,
       projections,
       views,
       log: (message) => log.info(message),

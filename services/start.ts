@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { MigrationError } from '#db/migrate.ts';
-import { checkedConnection, namedDatabase, prepareDatabase } from '#services/migrate.ts';
+import {
+  checkedConnection,
+  embeddedDatabase,
+  namedDatabase,
+  prepareDatabase,
+} from '#services/migrate.ts';
 import type { DatabaseUrls } from '#services/migrate.ts';
 import { findLocalServers } from './models/local-servers.ts';
 import type { LocalServer } from './models/local-servers.ts';
@@ -177,7 +182,7 @@ async function startPostgres({ env, log, supervisor }: Context): Promise<Databas
           ...(port === null ? {} : { port }),
           log: (message) => log.info(message),
         });
-        urls = server;
+        urls = embeddedDatabase(server);
         const stopped = Promise.withResolvers<void>();
         return {
           details: { port: server.port },

@@ -3,37 +3,27 @@ import { hostname } from 'node:os';
 import { Logger, run } from 'graphile-worker';
 import type { Job, Runner, RunnerOptions, WorkerEvents } from 'graphile-worker';
 import type pg from 'pg';
-import { anchorDaily } from '#db/anchors.ts';
 import { startListening } from '#db/listen.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
-import { completeErasureLog, erasureTasks, sweepErasures } from './identity/erasure/erasure.ts';
-import { purgeLinks } from './identity/links/links.ts';
-import { purgeSessions } from './identity/sessions/sessions.ts';
-import { sweepUnconfirmed } from './identity/accounts/unconfirmed.ts';
+import { completeErasureLog, erasureTasks } from './identity/erasure/erasure.ts';
 import { createLiveTextWriter } from '#services/live/live-text.ts';
 import { createOpenCalls } from '#services/optimizations/open-calls.ts';
-import { sweepOutcomes } from '#services/optimizations/outcomes/sweep.ts';
-import { sweepHidden, sweepRuns } from '#services/optimizations/sweep.ts';
 import { optimizationTasks } from '#services/optimizations/tasks.ts';
 import type { TaskList } from '#services/optimizations/tasks.ts';
-import { sweepPlans } from './payments/plans/sweep.ts';
-import { sweepAnnouncements } from './policies/changes.ts';
-import { purgeMessages } from './contact/messages.ts';
-import { reconcileDaily } from './payments/settle/reconcile/daily.ts';
-import { sweepPayments } from './payments/settle/sweep.ts';
 import { paymentTasks } from '#services/payments/tasks.ts';
 import { openErasureLog, readErasureLog } from './platform/process/erasure-log.ts';
 import { startJobLocks } from './platform/jobs/job-locks.ts';
-import { cronOf, tasksOf, type Sweep } from './platform/jobs/sweeps.ts';
+import { cronOf, tasksOf } from './platform/jobs/sweeps.ts';
 import { runProcess } from './platform/process/lifecycle.ts';
 import { loadSdks } from '#services/models/provider-list.ts';
 import { usualConcurrency } from '#services/models/waiting.ts';
 import type { Log } from './platform/process/log.ts';
 import { createMailTransport, transportLimits } from './platform/mail/transport.ts';
-import { mailTasks, purgeMails } from './platform/mail/mail.ts';
+import { mailTasks } from './platform/mail/mail.ts';
 import { queuePool } from './platform/jobs/queue-pool.ts';
 import { erasureOf, openCore, paymentsOf } from './core.ts';
+import { sweepsOf } from './sweeps.ts';
 import { openTelemetry } from './telemetry/open.ts';
 import { showWorkerMetrics } from './telemetry/show.ts';
 
@@ -168,46 +158,16 @@ await runProcess('worker', async (context) => {
     });
 
   const payments = paymentsOf(core);
-  const now = () => new Date(clock());
-  const sweeps: Record<string, Sweep> = {
-    'sweep-runs': {
-      sweep: async () => sweepRuns({ pool, bus, readState: core.readState, clock, log }),
-    },
-    'sweep-hidden-runs': {
-      every: 'hour',
-      sweep: async () => sweepHidden({ pool, readState: core.readState, log }),
-    },
-    'ask-outcomes': { every: 'hour', sweep: async () => sweepOutcomes(core) },
-    'sweep-erasures': { sweep: async () => sweepErasures(pool) },
-    'purge-sessions': { sweep: async () => purgeSessions(pool, now()) },
-    'purge-links': { sweep: async () => purgeLinks(pool, now()) },
-    'announce-policies': { sweep: async () => sweepAnnouncements(core) },
-    'purge-messages': { every: 'hour', sweep: async () => purgeMessages(core) },
-    'purge-mails': { sweep: async () => purgeMails(core) },
-    ...(env.requireEmailConfirmation
-      ? { 'sweep-unconfirmed': { sweep: async () => sweepUnconfirmed(core) } }
-      : {}),
-    // Finds in one row that the day has its anchor.
-    'anchor-chains': { sweep: async () => anchorDaily({ pool, clock, log }) },
-  };
-  const queueName = 'payment sweeps';
-  const moneySweeps: Record<string, Sweep> = {
-    'sweep-payments': { queueName, sweep: async () => sweepPayments(payments) },
-    'sweep-plans': { queueName, sweep: async () => sweepPlans(payments) },
-    // Without payments there are no provider records to compare with.
-    ...(env.stripe === null
-      ? {}
-      : { 'compare-books': { queueName, sweep: async () => reconcileDaily(payments) } }),
-  };
+  const sweeps = sweepsOf(core, env);
   const control = await work(
     {
       ...tasks.control,
       ...erasureTasks({ ...erasureOf(core), log }),
-      ...tasksOf(sweeps),
+      ...tasksOf(sweeps.control),
     },
     workerLimits.controlSlots,
     workerLimits.controlPollMs,
-    { parsedCronItems: cronOf({ ...sweeps, ...moneySweeps }) },
+    { parsedCronItems: cronOf({ ...sweeps.control, ...sweeps.money }) },
   );
   resources.defer(async () => control.stop());
   // Slots of its own: a mail server that hangs must not hold up a settlement.
@@ -218,7 +178,7 @@ await runProcess('worker', async (context) => {
   });
   // A payment provider that hangs must not hold up either. One slot is for the sweeps, which share a queue.
   const money = await work(
-    { ...paymentTasks(payments), ...tasksOf(moneySweeps) },
+    { ...paymentTasks(payments), ...tasksOf(sweeps.money) },
     workerLimits.paymentSlots + 1,
     workerLimits.paymentsPollMs,
   );

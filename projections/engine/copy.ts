@@ -18,7 +18,10 @@ import { type AppliedPage, applyPage, type PageOfEvents } from './set-aside.ts';
  * It advances in ranges, each in a short transaction: a long one would hide new events from every
  * reader until it ended.
  */
-export type Copy = Target;
+export type Copy = Target & {
+  /** Everything of it is in the session's own temporary tables. */
+  readonly temporary?: true;
+};
 
 /** Events a range, at most. */
 const largestRange = 50_000;

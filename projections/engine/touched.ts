@@ -11,13 +11,16 @@ import type { Copy } from './copy.ts';
 export async function watchTouched(client: pg.ClientBase, copy: Copy): Promise<void> {
   const { table, projection } = copy;
   const keys = keysOf(client, copy);
+  const kind = copy.temporary ? 'temporary' : 'unlogged';
+  // A function in the temporary schema is found by its full name only.
+  const touch = `${copy.temporary ? 'pg_temp.' : ''}${table}_touch()`;
   const trigger = (on: string, rows: string) =>
     `create trigger ${on}_touches after ${on} on ${table} referencing ${rows} table as changed
-     for each statement execute function ${table}_touch()`;
+     for each statement execute function ${touch}`;
   await client.query(
     [
-      `create unlogged table ${table}_touched as select ${keys} from ${projection.name} with no data`,
-      `create or replace function ${table}_touch() returns trigger language plpgsql as $touch$
+      `create ${kind} table ${table}_touched as select ${keys} from ${projection.name} with no data`,
+      `create or replace function ${touch} returns trigger language plpgsql as $touch$
        begin
          insert into ${table}_touched select ${keys} from changed;
          return null;

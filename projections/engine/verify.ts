@@ -15,6 +15,7 @@ import {
 } from './copy.ts';
 import type { Projection } from './define.ts';
 import { readSetAside, type SetAsideList } from './set-aside.ts';
+import { createOwnBookkeeping, mirror } from './own-bookkeeping.ts';
 import { dropTouched, takeTouched, watchTouched } from './touched.ts';
 
 export type Verification = {
@@ -69,6 +70,28 @@ export async function verify(pool: pg.Pool, projection: Projection): Promise<Ver
   });
 }
 
+/**
+ * The same for a role that may only read. The copy, its checkpoint and what it sets aside are temporary
+ * tables, which no other session sees. A reader cannot hold writers back, so the last few rows are
+ * compared in a transaction that first brings the copy to everything it sees.
+ */
+export async function verifyAsAuditor(
+  pool: pg.Pool,
+  projection: Projection,
+): Promise<Verification> {
+  const begun = performance.now();
+  const { name } = projection;
+  const copy: Copy = { projection, table: `${name}_audit`, temporary: true };
+  return alone(pool, projection, async (client) => {
+    await createOwnBookkeeping(client);
+    await createCopy(client, copy);
+    const found = await compareInPasses(client, copy);
+    await mirror(client, projection);
+    const setAside = await readSetAside(client, [{ projection, table: name }, copy]);
+    return { name, seconds: (performance.now() - begun) / 1000, ...found, setAside };
+  });
+}
+
 async function cleanUp(client: pg.ClientBase, copy: Copy): Promise<void> {
   await dropCopy(client, copy);
   await dropTouched(client, copy);
@@ -101,6 +124,7 @@ async function compareInPasses(client: pg.ClientBase, copy: Copy): Promise<Found
 /** Brings the copy close to the table in use: never beyond it when that is an asynchronous one. */
 async function approach(client: pg.ClientBase, copy: Copy): Promise<number> {
   if (copy.projection.kind === 'inline') return bringNear(client, copy);
+  if (copy.temporary) await mirror(client, copy.projection);
   const cursor = await readCheckpoint(client, copy.projection.name);
   return advanceCopy(client, copy, cursor);
 }
@@ -118,6 +142,7 @@ async function compareUnderLock(
   comparison: Comparison,
   keys: readonly string[][],
 ): Promise<Omit<Found, 'events'>> {
+  if (copy.temporary) return compareAsOfNow(client, copy, comparison, keys);
   let open = keys;
   let lockedAt = 0;
   const found = await withShortLocks(
@@ -135,6 +160,25 @@ async function compareUnderLock(
     },
   );
   return { ...found, more: false, lockedMs: performance.now() - lockedAt };
+}
+
+/** The copy takes in every event that this snapshot sees, and is not used afterwards. */
+async function compareAsOfNow(
+  client: pg.ClientBase,
+  copy: Copy,
+  comparison: Comparison,
+  keys: readonly string[][],
+): Promise<Omit<Found, 'events'>> {
+  const compare = async () => {
+    const { projection } = copy;
+    await mirror(client, projection);
+    const isAsync = projection.kind === 'async';
+    await bringTo(client, copy, isAsync ? await readCheckpoint(client, projection.name) : null);
+    const rows = union(keys, await takeTouched(client, copy));
+    const differences = await comparison.of(rows);
+    return { differences, more: false, lockedRows: 0, lockedMs: 0 };
+  };
+  return transact(client, compare, 'begin isolation level repeatable read');
 }
 
 /** Keeps the table in use as it is, and returns its cursor; readers continue. */

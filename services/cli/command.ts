@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Env } from '#services/platform/process/env.ts';
-import type { Database } from './database.ts';
+import type { Database, Reading } from './database.ts';
 
 /** One verb of the command line. Data goes to stdout, progress and messages to stderr. */
 type Verb = {
@@ -15,12 +15,15 @@ type Verb = {
   options: Readonly<Record<string, { type: 'string' | 'boolean'; help: string }>>;
 };
 
-/** Exit code of both kinds: 0 fine, 1 found a difference or failed. */
+/** Exit code of all kinds: 0 fine, 1 found a difference or failed. */
 export type CliCommand = Verb & {
-  run: (call: CliCall) => Promise<number>;
   /** Tried first, without settings and database; null: these arguments need them. */
   runAlone?: (call: Arguments) => Promise<number | null>;
-};
+} & (
+    | { reads?: never; run: (call: CliCall) => Promise<number> }
+    /** Only reads, so that an auditor's role in DATABASE_URL is enough, without other settings. */
+    | { reads: true; run: (call: ReadingCall) => Promise<number> }
+  );
 
 /** Needs the settings alone: no database is opened, or started. */
 export type SettingsCommand = Verb & {
@@ -33,6 +36,7 @@ export type Arguments = {
 };
 
 export type CliCall = Arguments & { database: Database };
+export type ReadingCall = Arguments & { database: Reading };
 export type SettingsCall = Arguments & { env: Env };
 
 /** Wrong usage: exit 2, with the usage of the command. */

@@ -16,10 +16,10 @@ import {
   text,
   UsageError,
 } from './command.ts';
-import type { CliCall, CliCommand } from './command.ts';
+import type { CliCall, CliCommand, ReadingCall } from './command.ts';
 import { differenceLines, trialLine, verifyCommand } from './credits/verify.ts';
-import { personNamed } from './database.ts';
-import type { Database } from './database.ts';
+import { personNamed, userIdNamed } from './database.ts';
+import type { Database, Reading } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
 const grant: CliCommand = {
@@ -88,13 +88,14 @@ const balance: CliCommand = {
   arguments: '<email|user id>',
   summary: "Shows one person's balance.",
   options: {},
+  reads: true,
   async run(call) {
-    const person = await personNamed(call.database, required(call, 0, 'email address'));
-    return showBalance(call, person.id);
+    const named = required(call, 0, 'email address or id');
+    return showBalance(call, await userIdNamed(call.database, named));
   },
 };
 
-async function showBalance(call: CliCall, userId: string): Promise<number> {
+async function showBalance(call: ReadingCall, userId: string): Promise<number> {
   const found = await readBalance(call.database.pool, userId);
   printResult(
     call,
@@ -118,9 +119,10 @@ const replayCommand: CliCommand = {
     at: { type: 'string', help: 'Up to a time (ISO 8601) or a position in the log, inclusive' },
     csv: { type: 'boolean', help: 'Print comma-separated values' },
   },
+  reads: true,
   async run(call) {
-    const person = await personNamed(call.database, required(call, 0, 'email address'));
-    const result = await replayOf(call.database, person.id, cutOf(text(call, 'at')));
+    const userId = await userIdNamed(call.database, required(call, 0, 'email address or id'));
+    const result = await replayOf(call.database, userId, cutOf(text(call, 'at')));
     if (call.options['csv'] === true) for (const line of csvOf(result)) print(line);
     else printResult(call, result, replayLines(result));
     for (const line of differenceLines(result.differences)) say(line);
@@ -151,7 +153,7 @@ function timeOf(given: string): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-async function replayOf(database: Database, userId: string, cut?: Cut): Promise<Replay> {
+async function replayOf(database: Reading, userId: string, cut?: Cut): Promise<Replay> {
   const { events } = await readStream(database.pool, creditStream(userId));
   return replay(userId, recordedCreditEvents(events), cut);
 }

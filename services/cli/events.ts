@@ -4,8 +4,11 @@ import { endOfLog } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { nextStopRequest } from '#services/platform/process/lifecycle.ts';
-import { operatorName, print, printResult, required, say } from './command.ts';
+import { operatorName, print, printResult, required, say, UsageError } from './command.ts';
 import type { CliCommand } from './command.ts';
+import { exportCommand } from './events/export.ts';
+import { verifyFile } from './events/verify-file.ts';
+import { asOperator } from './people/operator.ts';
 import type { Database } from './database.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 
@@ -15,15 +18,15 @@ const show: CliCommand = {
   arguments: '<stream>',
   summary: 'Shows the stored events of one stream.',
   options: { open: { type: 'boolean', help: 'Decrypt text (recorded in the audit log)' } },
+  reads: true,
   async run(call) {
     const { database } = call;
     const streamId = required(call, 0, 'The name of the stream');
     const { events } = await readStoredStream(database.pool, streamId);
-    const open = call.options['open'] === true;
-    if (open) await recordOpening(database, streamId);
+    const open = call.options['open'] === true ? asOperator(database) : null;
+    if (open !== null) await recordOpening(open, streamId);
     const shown = [];
-    for (const event of events)
-      shown.push({ ...event, data: await withSealed(database, event, open) });
+    for (const event of events) shown.push({ ...event, data: await withSealed(event, open) });
     printResult(
       call,
       shown,
@@ -48,17 +51,16 @@ async function recordOpening({ pool }: Database, streamId: string): Promise<void
 
 /** Sealed text is shown as `[sealed]`, or opened; without its key it is `[erased]`. */
 async function withSealed(
-  { sealer }: Database,
   event: RecordedEvent,
-  open: boolean,
+  open: Pick<Database, 'sealer'> | null,
 ): Promise<RecordedEvent['data']> {
   const sealed = event.data['sealed'];
   if (typeof sealed !== 'object' || sealed === null) return event.data;
   const fields: Record<string, string> = {};
   for (const [field, value] of Object.entries(sealed)) {
-    if (!open || typeof value !== 'string') fields[field] = '[sealed]';
+    if (open === null || typeof value !== 'string') fields[field] = '[sealed]';
     else {
-      const found = await sealer.open(value, { stream: event.streamId, field });
+      const found = await open.sealer.open(value, { stream: event.streamId, field });
       fields[field] = 'erased' in found ? '[erased]' : found.text;
     }
   }
@@ -72,6 +74,7 @@ const tailCommand: CliCommand = {
   summary:
     'Streams new events as they are committed, one JSON document per line. Stop with Ctrl-C.',
   options: {},
+  reads: true,
   async run({ database }) {
     const listener = startListening({ url: database.url });
     const stopping = new AbortController();
@@ -85,7 +88,7 @@ const tailCommand: CliCommand = {
         signal: stopping.signal,
         async onPage({ events }) {
           for (const event of events)
-            print(JSON.stringify({ ...event, data: await withSealed(database, event, false) }));
+            print(JSON.stringify({ ...event, data: await withSealed(event, null) }));
         },
       });
     } finally {
@@ -98,11 +101,21 @@ const tailCommand: CliCommand = {
 const verify: CliCommand = {
   noun: 'events',
   verb: 'verify',
-  arguments: '[<stream>]',
-  summary: 'Recomputes the hash chains and checks that every stream is read in order.',
-  options: {},
+  arguments: '[<stream or file>]',
+  summary:
+    'Recomputes the hash chains, of the database or of an exported file, which needs no database.',
+  options: {
+    root: {
+      type: 'string',
+      help: 'A root kept elsewhere must be that of an anchor in the file; several: a,b',
+    },
+  },
+  reads: true,
+  runAlone: verifyFile,
   async run(call) {
     const streamId = call.positionals[0];
+    if (call.options['root'] !== undefined)
+      throw new UsageError('--root is for files; for the database use credits verify');
     const result = await verifyEvents(call.database.pool, {
       ...(streamId === undefined ? {} : { streamId }),
       onProgress: (events) => say(`${events} events`),
@@ -120,4 +133,4 @@ const verify: CliCommand = {
   },
 };
 
-export const eventCommands: readonly CliCommand[] = [show, tailCommand, verify];
+export const eventCommands: readonly CliCommand[] = [show, tailCommand, exportCommand, verify];

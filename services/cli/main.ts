@@ -1,10 +1,13 @@
 import { BackupError } from '#db/backup/base-backup.ts';
 import { MigrationError } from '#db/migrate.ts';
+import { isAuditor } from '#db/rights/auditor.ts';
 import { EmbeddedPostgresError } from '#db/embedded/cluster.ts';
 import { ListUnavailable } from '#services/models/catalogue/openrouter-list.ts';
-import { SettingsError } from '#services/platform/process/env.ts';
+import { readAlone, SettingsError } from '#services/platform/process/env.ts';
+import type { Env } from '#services/platform/process/env.ts';
 import { endProcess, settingsOrExit } from '#services/platform/process/lifecycle.ts';
 import { createLog } from '#services/platform/process/log.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { Problem } from '#services/platform/problem.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
@@ -19,7 +22,8 @@ import { creditRefundCommands } from './credits/refunds.ts';
 import { creditCommands } from './credits.ts';
 import { reconcileCommands } from './credits/reconcile.ts';
 import { dataCommands, ResetRefused } from './data.ts';
-import { NoSuchPerson, openDatabase } from './database.ts';
+import { NoSuchPerson, openDatabase, openForAuditor } from './database.ts';
+import { doctorCommands } from './doctor/doctor.ts';
 import { eventCommands } from './events.ts';
 import { keyCommands, RotationRefused } from './keys.ts';
 import { mcpCommands } from './runs/mcp.ts';
@@ -30,6 +34,8 @@ import { policyCommands } from './site/policies.ts';
 import { projectionCommands } from './projections.ts';
 import { runCommands } from './runs/run.ts';
 import { stripeCommands } from './stripe.ts';
+import { jobCommands } from './queue/jobs.ts';
+import { sweepCommands } from './queue/sweeps.ts';
 import { tokenCommands } from './access/tokens.ts';
 import { userCommands } from './users.ts';
 
@@ -38,6 +44,7 @@ import { userCommands } from './users.ts';
  * all is fine, 1 when it found a difference or failed, 2 on wrong usage.
  */
 const commands: readonly (CliCommand | SettingsCommand)[] = [
+  ...doctorCommands,
   ...runCommands,
   ...mcpCommands,
   ...creditCommands,
@@ -50,6 +57,8 @@ const commands: readonly (CliCommand | SettingsCommand)[] = [
   ...optimizationCommands,
   ...projectionCommands,
   ...eventCommands,
+  ...jobCommands,
+  ...sweepCommands,
   ...keyCommands,
   ...dataCommands,
   ...backupCommands,
@@ -99,17 +108,38 @@ async function runCommand(
 ): Promise<number> {
   const alone = 'run' in command ? await command.runAlone?.(call) : null;
   if (typeof alone === 'number') return alone;
-  const env = settingsOrExit();
-  if ('runOnSettings' in command) return command.runOnSettings({ ...call, env });
-  const level = process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel;
-  const log = createLog({ level, process: 'cli', destination: process.stderr });
+  if ('runOnSettings' in command) return command.runOnSettings({ ...call, env: settingsOrExit() });
   const resources = new AsyncDisposableStack();
   try {
+    const { databaseUrl, productName } = readAlone();
+    if (databaseUrl !== null && (await isAuditorAt(databaseUrl))) {
+      if (command.reads !== true) throw new SettingsError([onlyReads()]);
+      const database = openForAuditor(databaseUrl, productName, logAt('error'), resources);
+      return await command.run({ ...call, database });
+    }
+    const env = settingsOrExit();
+    const log = logAt(process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel);
     const database = await openDatabase(env, log, resources);
     return await command.run({ ...call, database });
   } finally {
     await resources.disposeAsync();
   }
+}
+
+function logAt(level: Env['logLevel']): Log {
+  return createLog({ level, process: 'cli', destination: process.stderr });
+}
+
+/** Without a connection the ordinary way says what is wrong with it. */
+async function isAuditorAt(url: string): Promise<boolean> {
+  return isAuditor(url).catch(() => false);
+}
+
+function onlyReads(): string {
+  const names = commands.flatMap((one) =>
+    'reads' in one && one.reads ? [`${one.noun} ${one.verb}`] : [],
+  );
+  return `DATABASE_URL is an auditor's, who may only read. These commands do: ${names.join(', ')}`;
 }
 
 function findCommand(

@@ -170,21 +170,7 @@ const check: SettingsCommand = {
     'Checks keys, ids, prices, and retirements, and asks each seated model one small question.',
   options: {},
   async runOnSettings(call) {
-    const { env } = call;
-    const settings = { ...env, sandboxUrl: null };
-    const catalogue = loadCatalogue(env.modelsFile);
-    const registry = modelRegistry(settings, catalogue);
-    const connected = connectedProviders(settings, registry);
-    const offers = await registry.offers();
-    const seated = await panels(env, catalogue, registry);
-    const { providers, faults } = await checkModels({
-      catalogue,
-      connected,
-      offers,
-      seated: new Set(seated.flatMap((panel) => everyModel(panel).map(({ offer }) => offer.model))),
-      wanted: new Set(catalogue.strategies.flatMap(modelsOf)),
-      now: Date.now(),
-    });
+    const { connected, providers, faults } = await checkConnected(call.env);
     printResult(call, { providers, faults }, [
       ...table(providers.map(providerRow)),
       ...faults.map(lineOf),
@@ -194,6 +180,25 @@ const check: SettingsCommand = {
   },
 };
 
+/** Asks every provider that has a key or an address. */
+export async function checkConnected(env: Env) {
+  const settings = { ...env, sandboxUrl: null };
+  const catalogue = loadCatalogue(env.modelsFile);
+  const registry = modelRegistry(settings, catalogue);
+  const connected = connectedProviders(settings, registry);
+  const offers = await registry.offers();
+  const seated = await panels(env, catalogue, registry);
+  const found = await checkModels({
+    catalogue,
+    connected,
+    offers,
+    seated: new Set(seated.flatMap((panel) => everyModel(panel).map(({ offer }) => offer.model))),
+    wanted: new Set(catalogue.strategies.flatMap(modelsOf)),
+    now: Date.now(),
+  });
+  return { connected, ...found };
+}
+
 function providerRow({ name, listed, answered }: CheckedProvider): string[] {
   return [
     name,
@@ -202,7 +207,7 @@ function providerRow({ name, listed, answered }: CheckedProvider): string[] {
   ];
 }
 
-function lineOf({ about, problem, remedy }: Fault): string {
+export function lineOf({ about, problem, remedy }: Fault): string {
   return `${about}: ${problem}; ${remedy}`;
 }
 

@@ -5,7 +5,7 @@ import { rebuild } from '#projections/engine/rebuild.ts';
 import { retrySetAside } from '#projections/engine/retry.ts';
 import { readSetAside } from '#projections/engine/set-aside.ts';
 import type { SetAsideList } from '#projections/engine/set-aside.ts';
-import { verify } from '#projections/engine/verify.ts';
+import { verify, verifyAsAuditor } from '#projections/engine/verify.ts';
 import { printResult, say, table, UsageError } from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
 
@@ -17,6 +17,7 @@ const list: CliCommand = {
   arguments: '',
   summary: 'Lists the read models and what they read.',
   options: {},
+  reads: true,
   async run(call) {
     const rows = projections.map(({ name, kind, events }) => ({
       name,
@@ -41,6 +42,7 @@ const status: CliCommand = {
   arguments: '',
   summary: 'Shows how far each read model is behind the log.',
   options: {},
+  reads: true,
   async run(call) {
     const rows = await projectionStatus(call.database.pool, projections);
     printResult(call, rows, [
@@ -99,11 +101,17 @@ const verifyCommand: CliCommand = {
   arguments: '<name>|--all',
   summary: 'Compares a read model with its events, row by row.',
   options: all,
+  reads: true,
   async run(call) {
+    const { ownerPool, pool } = call.database;
     const results = [];
     for (const projection of chosen(call)) {
       say(`Verifying ${projection.name}…`);
-      results.push(await verify(call.database.ownerPool, projection));
+      results.push(
+        ownerPool === null
+          ? await verifyAsAuditor(pool, projection)
+          : await verify(ownerPool, projection),
+      );
     }
     printResult(call, results, [
       ...table([
@@ -162,7 +170,7 @@ function setAsideLines({ name, setAside: { total, streams } }: Incomplete): stri
   return more > 0 ? [...lines, `${name}: ${more} more streams are set aside`] : lines;
 }
 
-function chosen(call: CliCall): readonly Projection[] {
+function chosen(call: Pick<CliCall, 'options' | 'positionals'>): readonly Projection[] {
   if (call.options['all'] === true) return projections;
   const name = call.positionals[0];
   const found = projections.find((projection) => projection.name === name);

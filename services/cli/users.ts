@@ -29,6 +29,8 @@ import {
 } from './command.ts';
 import type { CliCall, CliCommand } from './command.ts';
 import { personNamed } from './database.ts';
+import { reasonOf } from './people/reason.ts';
+import { setTier } from './people/tier.ts';
 import type { Database } from './database.ts';
 
 const listed = { usual: 50, most: 1_000 } as const;
@@ -243,20 +245,6 @@ async function erasePerson(call: CliCall): Promise<number> {
   return 0;
 }
 
-/** The reason outlives the account in the audit log, so it must not name the user. Null: already erased. */
-export function reasonOf(given: string, person: Pick<Account, 'email' | 'name'> | null): string {
-  const words =
-    person === null
-      ? []
-      : [person.email, ...person.name.split(/\s+/).filter((word) => word.length > 2)];
-  const isNamed = words.some((word) => given.toLowerCase().includes(word.toLowerCase()));
-  if (!/^[\p{L}\p{N} .,:;#/()_-]{1,80}$/u.test(given) || isNamed)
-    throw new UsageError(
-      '--reason is at most 80 letters, digits and signs, without the name or address of the person',
-    );
-  return given;
-}
-
 async function eraseListed(call: CliCall, path: string): Promise<number> {
   const { database } = call;
   const listOfAll = await readList(path);
@@ -301,6 +289,7 @@ const erasures: CliCommand = {
   arguments: '',
   summary: 'Lists erasures. Keep the list off this server and apply it after a restore.',
   options: {},
+  reads: true,
   async run(call) {
     const rows = await readErasures(call.database.pool);
     printResult(
@@ -334,6 +323,7 @@ export const userCommands: readonly CliCommand[] = [
   show,
   confirm,
   endSessions,
+  setTier,
   erase,
   erasures,
 ];

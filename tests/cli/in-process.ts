@@ -2,10 +2,13 @@ import process from 'node:process';
 import { vi } from 'vitest';
 import { parseCall } from '#services/cli/command.ts';
 import type { CliCommand, SettingsCommand } from '#services/cli/command.ts';
+import { openForAuditor } from '#services/cli/database.ts';
 import type { Database } from '#services/cli/database.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import type { EnvSource } from '#services/platform/process/env.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import type { TestApp } from '#tests/support/app.ts';
+import type { TestDatabase } from '#tests/support/database.ts';
 
 type App = Pick<TestApp, 'core' | 'database'>;
 
@@ -28,6 +31,24 @@ export async function runHere(
   const database = databaseOf(app, source);
   const call = { ...parseCall(command, rest), database };
   return captured(async () => (await command.runAlone?.(call)) ?? (await command.run(call)));
+}
+
+/** The same for someone whose DATABASE_URL may only read. */
+export async function runAsAuditor(
+  { auditorUrl }: Pick<TestDatabase, 'auditorUrl'>,
+  commands: readonly CliCommand[],
+  words: readonly string[],
+): Promise<Ran> {
+  const { command, rest } = find(commands, words);
+  if (command.reads !== true) throw new Error(`${words.join(' ')} is not for auditors`);
+  await using resources = new AsyncDisposableStack();
+  const log = createLog({ level: 'silent', process: 'test' });
+  const call = parseCall(command, rest);
+  return await captured(async () => {
+    const alone = await command.runAlone?.(call);
+    if (typeof alone === 'number') return alone;
+    return command.run({ ...call, database: openForAuditor(auditorUrl, 'Test', log, resources) });
+  });
 }
 
 /** The same for a command that needs no database. */

@@ -3,6 +3,7 @@ import { SettingsError } from '#services/platform/process/env.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { prepareDatabase, type DatabaseUrls } from '#services/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+import { roleOf } from '#tests/support/postgres.ts';
 
 const log = createLog({ level: 'silent', process: 'test' });
 let database: TestDatabase;
@@ -15,7 +16,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-const urls = (more: Partial<DatabaseUrls> = {}): DatabaseUrls => ({ ...database, ...more });
+const urls = (more: Partial<DatabaseUrls> = {}): DatabaseUrls => ({
+  ...database,
+  auditorRole: roleOf(database.auditorUrl),
+  ...more,
+});
 
 async function linesOf(work: Promise<unknown>): Promise<readonly string[]> {
   return work.then(
@@ -64,4 +69,12 @@ test('one role for everything is accepted, with a warning that names the missing
   });
   await prepareDatabase(urls({ appUrl: database.ownerUrl }), 'local', hearing);
   expect(written.join('')).toContain('may change events directly');
+});
+
+test('an auditor that does not exist, or is another role of the app, is refused', async () => {
+  const refusal = async (auditorRole: string) =>
+    prepareDatabase(urls({ auditorRole }), 'local', log).catch((error: unknown) => String(error));
+  expect(await refusal('nobody_here')).toMatch(/AUDITOR_ROLE: this role does not exist/);
+  for (const url of [database.appUrl, database.ownerUrl])
+    expect(await refusal(roleOf(url))).toMatch(/AUDITOR_ROLE must not be the role of/);
 });

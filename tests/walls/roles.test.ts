@@ -1,4 +1,6 @@
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPool } from '#db/connect.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 import { roleOf } from '#tests/support/postgres.ts';
@@ -91,51 +93,109 @@ const rights: Readonly<Record<string, string>> = {
   users: changes,
 };
 
-/** Tables that an auditor may only read; none identifies a user. */
-const audited = [
-  'audit_log',
-  'balance_transaction',
-  'bank_refund',
-  'cash_ledger',
-  'cash_refund',
-  'chain_anchor',
-  'chain_anchor_head',
-  'credit_account',
-  'credit_analytics',
-  'credit_history',
-  'credit_ledger',
-  'dispute',
-  'emt_messages',
-  'emt_streams',
-  'epoch',
-  'erasure',
-  'fraud_warning',
-  'migration',
-  'model_costs',
-  'optimization_list',
-  'paid_lot',
-  'plan',
-  'platform_call',
-  'projection_checkpoint',
-  'projection_set_aside',
-  'purchase',
-  'read_model',
-  'reconciliation',
-  'run_outcome',
-  'run_usage',
-  'stream_snapshot',
-];
+/**
+ * All that an auditor does not read. Whole tables, and columns of tables whose other columns are read. A new
+ * table with a secret, or with what says who a person is, must be added here.
+ */
+const hiddenFromAuditors: Readonly<Record<string, 'all' | readonly string[]>> = {
+  data_key: 'all',
+  auth_link: 'all',
+  refresh_token: 'all',
+  asked_run: 'all',
+  idempotency_key: 'all',
+  rate_limit: 'all',
+  avatar: 'all',
+  api_key: ['key_hash'],
+  onboarding_bonus: ['address_hash'],
+  service_token: ['token_hash'],
+  sessions: ['address', 'device'],
+  share_link: ['sealed_token', 'token_hash'],
+  users: ['avatar', 'email', 'name', 'password_hash', 'signup_browser'],
+  // Tables of unused parts of emmett.
+  dmb_migrations: 'all',
+  emt_processors: 'all',
+  emt_projections: 'all',
+};
 
 test('the application has these rights, and none to truncate a table or add a trigger', async () => {
   expect(await rightsOf(role)).toEqual(rights);
 });
 
-test('an auditor reads what ties payments to credits, and no people, keys or sessions', async () => {
-  const auditor = await rightsOf(roleOf(database.auditorUrl));
-  const held = Object.entries(auditor).filter(([, each]) => each !== '');
-  expect(Object.fromEntries(held)).toEqual(
-    Object.fromEntries(audited.map((name) => [name, reads])),
-  );
+describe('an auditor', () => {
+  let auditor: pg.Pool;
+  beforeAll(() => {
+    auditor = createPool(database.auditorUrl, {
+      max: 1,
+      applicationName: 'auditor',
+      onError: () => undefined,
+    });
+  });
+  afterAll(async () => auditor.end());
+
+  test('an auditor reads every table but the secrets and the identities', async () => {
+    const { rows } = await database.ownerPool.query<{ name: string; columns: string[] }>(
+      `select relname as name, array_agg(attname::text order by attname) as columns
+       from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+         and not relispartition
+       group by relname`,
+    );
+    const hidden: Record<string, 'all' | string[]> = {};
+    for (const { name, columns } of rows) {
+      const refused: string[] = [];
+      for (const column of columns)
+        if ((await codeOf(auditor, `select ${column} from ${name} limit 0`)) !== 'done')
+          refused.push(column);
+      if (refused.length > 0) hidden[name] = refused.length === columns.length ? 'all' : refused;
+    }
+    expect(hidden).toEqual(hiddenFromAuditors);
+  });
+
+  test('an auditor writes no table, whether by a right or by a function', async () => {
+    const held = await rightsOf(roleOf(database.auditorUrl));
+    for (const [table, each] of Object.entries(held)) {
+      expect([table, each.replaceAll(/select(?: \(\w+\))?(?:, )?/g, '')]).toEqual([table, '']);
+      for (const statement of [
+        `insert into ${table} default values`,
+        `update ${table} set nothing = 1`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+        `lock table ${table} in share mode`,
+      ])
+        expect([statement, await codeOf(auditor, statement)]).toEqual([
+          statement,
+          expect.stringMatching(/^(?:42501|42703|55000|42809)$/),
+        ]);
+    }
+  });
+
+  test('an auditor can execute no function that writes', async () => {
+    const { rows } = await database.ownerPool.query<{
+      name: string;
+      definer: boolean;
+      may: boolean;
+    }>(
+      `select format('%s.%s', nspname, proname) as name, prosecdef as definer,
+         has_function_privilege($1, p.oid, 'execute')
+           and has_schema_privilege($1, n.oid, 'usage') as may
+       from pg_proc p join pg_namespace n on n.oid = pronamespace
+       where nspname in ('public', 'graphile_worker')`,
+      [roleOf(database.auditorUrl)],
+    );
+    const executable = rows.filter(({ may }) => may);
+    // The others run with the auditor's own rights, which write nothing.
+    expect(executable.filter(({ definer }) => definer)).toEqual([]);
+    expect(executable.filter(({ name }) => name.startsWith('graphile_worker.'))).toEqual([]);
+    const append = rows.find(({ name }) => name === `public.${database.functionName}`);
+    expect(append).toMatchObject({ definer: true, may: false });
+    const emmett = `select emt_append_to_stream(array['m'], array['{}'::jsonb],
+      array['{}'::jsonb], array['1'], array['T'], array['E'], 's-1', 's', 0, 'emt:default')`;
+    expect(await codeOf(auditor, emmett)).toBe('42501');
+  });
+
+  test('an auditor owns nothing, creates nothing that lasts, and takes no other role', async () => {
+    expect(await standingOf(roleOf(database.auditorUrl))).toEqual(powerless);
+  });
 });
 
 /** The rights of a role on each table and view. */
@@ -160,7 +220,8 @@ async function rightsOf(name: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map((row) => [row.name, row.rights]));
 }
 
-test('the application owns nothing, creates nothing, and takes no other role', async () => {
+/** What a role may do beside reading and writing tables. */
+async function standingOf(name: string): Promise<unknown> {
   const { rows } = await database.ownerPool.query<Record<string, unknown>>(
     `select rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
        has_schema_privilege(oid, 'public', 'create') as creates,
@@ -168,21 +229,25 @@ test('the application owns nothing, creates nothing, and takes no other role', a
        (select count(*)::integer from pg_class where relowner = r.oid) as owns,
        (select count(*)::integer from pg_auth_members where member = r.oid) as is_member_of
      from pg_roles r where rolname = $1`,
-    [role],
+    [name],
   );
-  expect(rows).toEqual([
-    {
-      rolsuper: false,
-      rolcreaterole: false,
-      rolcreatedb: false,
-      rolbypassrls: false,
-      rolreplication: false,
-      creates: false,
-      creates_schemas: false,
-      owns: 0,
-      is_member_of: 0,
-    },
-  ]);
+  return rows[0];
+}
+
+const powerless = {
+  rolsuper: false,
+  rolcreaterole: false,
+  rolcreatedb: false,
+  rolbypassrls: false,
+  rolreplication: false,
+  creates: false,
+  creates_schemas: false,
+  owns: 0,
+  is_member_of: 0,
+};
+
+test('the application owns nothing, creates nothing, and takes no other role', async () => {
+  expect(await standingOf(role)).toEqual(powerless);
 });
 
 describe('the rights of the application', () => {
@@ -207,7 +272,7 @@ describe('the rights of the application', () => {
     ];
     // No role can write a view over several tables.
     for (const statement of statements)
-      expect([statement, await codeOf(statement)]).toEqual([
+      expect([statement, await codeOf(database.pool, statement)]).toEqual([
         statement,
         expect.stringMatching(/^(?:42501|42809|55000)$/),
       ]);
@@ -224,13 +289,13 @@ describe('the rights of the application', () => {
     "select lo_import('/etc/passwd')",
     'create function f() returns int language sql as $$ select 1 $$',
   ])('the application may not run: %s', async (statement) => {
-    expect(await codeOf(statement)).toMatch(/^42501$/);
+    expect(await codeOf(database.pool, statement)).toMatch(/^42501$/);
   });
 });
 
 /** In a transaction that is rolled back, in case the statement was allowed. */
-async function codeOf(statement: string): Promise<string> {
-  const client = await database.pool.connect();
+async function codeOf(pool: pg.Pool, statement: string): Promise<string> {
+  const client = await pool.connect();
   try {
     await client.query('begin');
     await client.query(statement);

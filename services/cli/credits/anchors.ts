@@ -22,6 +22,7 @@ const anchors: CliCommand = {
   arguments: '',
   summary: 'Lists every anchor with its root, to compare with the roots in the log.',
   options: {},
+  reads: true,
   async run(call) {
     const all = await readAnchors(call.database.pool);
     printResult(
@@ -52,6 +53,12 @@ export function rootOf(call: Pick<CliCall, 'options'>): string | undefined {
   if (root !== undefined && !/^[0-9a-f]{64}$/.test(root))
     throw new UsageError('--root must be the root of an anchor, 64 hex digits');
   return root;
+}
+
+/** `--root a,b`: one for each day on which a stream was anchored; null without it. @throws UsageError */
+export function rootsOf(call: Pick<CliCall, 'options'>): string[] | null {
+  const given = text(call, 'root')?.split(',');
+  return given?.flatMap((root) => rootOf({ options: { root } }) ?? []) ?? null;
 }
 
 /** The anchors in the output of `credits verify`: as part of its document, and as lines. */

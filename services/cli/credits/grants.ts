@@ -9,7 +9,8 @@ import {
   UsageError,
 } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
-import type { Database } from '#services/cli/database.ts';
+import { asOperator } from '#services/cli/people/operator.ts';
+import type { Database, Reading } from '#services/cli/database.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
 import { userOf } from '#services/credits/account/events.ts';
 
@@ -27,14 +28,15 @@ const grants: CliCommand = {
     open: { type: 'boolean', help: 'Decrypt the reasons (recorded in the audit log)' },
     csv: { type: 'boolean', help: 'Print comma-separated values' },
   },
+  reads: true,
   async run(call) {
     const { database, options } = call;
     const since = dayOf(text(call, 'since'));
-    const open = options['open'] === true;
+    const open = options['open'] === true ? asOperator(database) : null;
     const events = await readGrants(database, since);
-    if (open) await recordOpening(database, events);
+    if (open !== null) await recordOpening(open, events);
     const given = [];
-    for (const event of events) given.push(await grantOf(database, event, open));
+    for (const event of events) given.push(await grantOf(event, open));
     if (options['csv'] === true) {
       for (const cells of [columns, ...given.map((grant) => columns.map((name) => grant[name]))])
         print(csvLine(cells).trimEnd());
@@ -82,7 +84,7 @@ type EventRow = {
   at: string;
 };
 
-async function readGrants({ pool }: Database, since: string | null): Promise<EventRow[]> {
+async function readGrants({ pool }: Reading, since: string | null): Promise<EventRow[]> {
   const { rows } = await pool.query<EventRow>(
     `select m.stream_id, m.message_data as data, m.message_metadata ->> 'actor' as actor,
        m.message_metadata ->> 'occurredAt' as at
@@ -101,7 +103,7 @@ async function recordOpening({ audit }: Database, events: readonly EventRow[]): 
     await audit({ actor, action: 'events.open', subject: streamId });
 }
 
-async function grantOf(database: Database, event: EventRow, open: boolean): Promise<Grant> {
+async function grantOf(event: EventRow, open: Pick<Database, 'sealer'> | null): Promise<Grant> {
   const { data, stream_id: streamId, actor, at } = event;
   return {
     at,
@@ -110,22 +112,21 @@ async function grantOf(database: Database, event: EventRow, open: boolean): Prom
     credits: Number(data['credits']),
     type: String(data['source']),
     lot_id: String(data['lotId']),
-    reason: await reasonOf(database, streamId, data['sealed'], open),
+    reason: await reasonOf(streamId, data['sealed'], open),
   };
 }
 
 /** A damaged reason does not hide the others from an auditor. */
 async function reasonOf(
-  { sealer }: Database,
   streamId: string,
   sealed: unknown,
-  open: boolean,
+  open: Pick<Database, 'sealer'> | null,
 ): Promise<string | null> {
   if (typeof sealed !== 'object' || sealed === null || !('note' in sealed)) return null;
   if (typeof sealed.note !== 'string') return null;
-  if (!open) return '[sealed]';
+  if (open === null) return '[sealed]';
   try {
-    const opened = await sealer.open(sealed.note, { stream: streamId, field: 'note' });
+    const opened = await open.sealer.open(sealed.note, { stream: streamId, field: 'note' });
     return 'erased' in opened ? '[erased]' : opened.text;
   } catch (error) {
     if (error instanceof IntegrityError) return '[damaged]';

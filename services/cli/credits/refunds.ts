@@ -20,7 +20,7 @@ import {
 } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
 import { personNamed } from '#services/cli/database.ts';
-import { reasonOf } from '#services/cli/users.ts';
+import { reasonOf } from '#services/cli/people/reason.ts';
 
 /** What operators do with payments. Each use is written to the audit log, with the operator's name. */
 const warnings: CliCommand = {

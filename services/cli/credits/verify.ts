@@ -16,8 +16,8 @@ import type { Difference, Replay } from '#services/credits/audit/replay.ts';
 import { unfinished } from '#services/credits/audit/unfinished.ts';
 import { printResult } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
-import { personNamed } from '#services/cli/database.ts';
-import type { Database } from '#services/cli/database.ts';
+import { userIdNamed } from '#services/cli/database.ts';
+import type { Reading } from '#services/cli/database.ts';
 import type { Settlement } from '#services/optimizations/run/events.ts';
 import { runIdOf, streamOf } from '#services/optimizations/run/events.ts';
 import { anchorReport, rootOf } from './anchors.ts';
@@ -30,6 +30,7 @@ export const verifyCommand: CliCommand = {
   options: {
     root: { type: 'string', help: "An anchor's root, from the log, to check that it still holds" },
   },
+  reads: true,
   async run(call) {
     const { document, lines } = await verifyCredits(call.database, {
       named: call.positionals[0],
@@ -42,15 +43,16 @@ export const verifyCommand: CliCommand = {
 
 /** One account, or all of them with the ledger and the anchors. */
 export async function verifyCredits(
-  database: Database,
+  database: Reading,
   { named, root }: { named?: string | undefined; root?: string | undefined } = {},
 ) {
   const ids =
-    named === undefined ? await everyAccount(database) : [(await personNamed(database, named)).id];
+    named === undefined ? await everyAccount(database) : [await userIdNamed(database, named)];
   const accounts = [];
   for (const userId of ids) accounts.push(await verifyAccount(database, userId));
   // A minute, the limit of the application's connections, is too short for a long log.
-  const unbalanced = named === undefined ? await readUnbalanced(database.ownerPool) : [];
+  const unbalanced =
+    named === undefined ? await readUnbalanced(database.ownerPool ?? database.pool) : [];
   const trial = addTrialBalances(accounts.map((account) => account.trial));
   const faulty = accounts.filter((account) => account.differences.length > 0);
   const anchors = await verifyAnchors(database.pool, {
@@ -96,7 +98,7 @@ type VerifiedAccount = {
 };
 
 /** Compares everything that is stored about one account with its events. */
-async function verifyAccount(database: Database, userId: string): Promise<VerifiedAccount> {
+async function verifyAccount(database: Reading, userId: string): Promise<VerifiedAccount> {
   for (let tries = 0; ; tries += 1) {
     const verified = await verifyOnce(database, userId);
     // A command may have committed between two of the reads, so a difference is read again.
@@ -106,7 +108,7 @@ async function verifyAccount(database: Database, userId: string): Promise<Verifi
 }
 
 async function verifyOnce(
-  database: Database,
+  database: Reading,
   userId: string,
 ): Promise<VerifiedAccount & { settled: boolean }> {
   const { pool } = database;
@@ -148,7 +150,7 @@ async function verifyOnce(
   };
 }
 
-async function historySum(pool: Database['pool'], userId: string): Promise<number> {
+async function historySum(pool: Reading['pool'], userId: string): Promise<number> {
   const { rows } = await pool.query<{ sum: number }>(
     'select coalesce(sum(amount), 0)::float8 as sum from credit_history where user_id = $1',
     [userId],
@@ -158,7 +160,7 @@ async function historySum(pool: Database['pool'], userId: string): Promise<numbe
 
 /** The settlements that the concluded runs of an account carry. */
 async function settlementsOf(
-  pool: Database['pool'],
+  pool: Reading['pool'],
   recorded: ReturnType<typeof recordedCreditEvents>,
 ): Promise<Map<string, Settlement>> {
   const runs = recorded.flatMap(({ event }) =>
@@ -170,7 +172,7 @@ async function settlementsOf(
   );
 }
 
-async function everyAccount({ pool }: Database): Promise<string[]> {
+async function everyAccount({ pool }: Reading): Promise<string[]> {
   const ids: string[] = [];
   for (;;) {
     const page = await readAccountIds(pool, { after: ids.at(-1) ?? '', limit: 1000 });

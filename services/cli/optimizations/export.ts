@@ -2,7 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { exportPack } from '#services/optimizations/audit/pack/export.ts';
 import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
+import { asOperator } from '#services/cli/people/operator.ts';
 import type { Database } from '#services/cli/database.ts';
+import { sourceOf } from './sealed-source.ts';
 
 export const exportEvidence: CliCommand = {
   noun: 'optimizations',
@@ -14,13 +16,14 @@ export const exportEvidence: CliCommand = {
     open: { type: 'boolean', help: 'With decrypted text and prompts (recorded in the audit log)' },
     out: { type: 'string', help: 'The file to write, instead of standard output' },
   },
+  reads: true,
   async run(call) {
     const { database } = call;
     const runId = required(call, 0, 'run id');
     if (call.options['evidence'] !== true) throw new UsageError('Missing: --evidence');
     const open = call.options['open'] === true;
-    if (open) await recordOpening(database, runId);
-    const pack = await exportPack(database, runId, { open });
+    if (open) await recordOpening(asOperator(database), runId);
+    const pack = await exportPack(sourceOf(database), runId, { open });
     if (pack.outcome !== 'written') {
       say(pack.outcome === 'unknown' ? 'Run not found' : 'The run has not ended.');
       return 1;

@@ -12,10 +12,11 @@ import { packLimits, readPack } from '#services/optimizations/audit/pack/read.ts
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { recordOpening } from './export.ts';
-import { rootOf } from '#services/cli/credits/anchors.ts';
-import { printResult, required, say, text, UsageError } from '#services/cli/command.ts';
+import { rootsOf } from '#services/cli/credits/anchors.ts';
+import { printResult, required, say, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
-import type { Database } from '#services/cli/database.ts';
+import type { Reading } from '#services/cli/database.ts';
+import { sourceOf } from './sealed-source.ts';
 
 export const verify: CliCommand = {
   noun: 'optimizations',
@@ -32,7 +33,7 @@ export const verify: CliCommand = {
   async runAlone(call) {
     const named = required(call, 0, 'run id or evidence file');
     if (isRunId(named)) return null;
-    const roots = rootsOf(call);
+    const roots = rootsOf(call) ?? [];
     const pack = readPack(await readBounded(named));
     if (!pack.ok) {
       printResult(call, { verified: false, problem: pack.problem }, [
@@ -45,13 +46,15 @@ export const verify: CliCommand = {
     const { runId, events } = auditedRun(pack.evidence);
     return report(call, { runId, events: events.length, ...findings });
   },
+  reads: true,
   async run(call) {
     const runId = required(call, 0, 'run id or evidence file');
     if (call.options['root'] !== undefined)
       throw new UsageError('--root is for evidence files; for the database use credits verify');
     const { database } = call;
-    await recordOpening(database, runId);
-    const evidence = await gatherEvidence(database, runId, { open: true });
+    const isOperator = database.ownerPool !== null;
+    if (isOperator) await recordOpening(database, runId);
+    const evidence = await gatherEvidence(sourceOf(database), runId, { open: isOperator });
     if (evidence === null) {
       say('Run not found');
       return 1;
@@ -72,12 +75,6 @@ export const verify: CliCommand = {
     });
   },
 };
-
-/** One for each day on which a run of the file was anchored. @throws UsageError */
-function rootsOf(call: Pick<CliCall, 'options'>): string[] {
-  const given = text(call, 'root')?.split(',') ?? [];
-  return given.flatMap((root) => rootOf({ options: { root } }) ?? []);
-}
 
 function isRunId(named: string): boolean {
   return idPattern('opt').test(named);
@@ -144,7 +141,7 @@ function printable(line: string): string {
 
 /** What only the database can show: its rows beside the chain. */
 async function streamChecks(
-  { pool }: Database,
+  { pool }: Reading,
   runs: readonly { runId: string }[],
 ): Promise<Check[]> {
   const checks: Check[] = [];
@@ -158,7 +155,7 @@ async function streamChecks(
 }
 
 async function historyChecks(
-  { pool }: Database,
+  { pool }: Reading,
   runId: string,
   events: Parameters<typeof closingOf>[0],
 ): Promise<Check[]> {

@@ -29,6 +29,7 @@ export const plainTables: Readonly<Record<string, PlainTable>> = {
       'email',
       'name',
       'subscription_tier',
+      'granted_tier',
       'avatar',
       'preferred_dashboard',
       'shares_statistics_since',

@@ -63,6 +63,11 @@ export function tierOf(plans: readonly TierFields[], nowMs: number): Tier | null
   return tiers.findLast((tier) => brought.includes(tier)) ?? 'free';
 }
 
+/** Of what the plans bring and what an operator granted. */
+export function higherTier(brought: Tier | null, granted: Tier | null): Tier {
+  return tiers.findLast((tier) => tier === brought || tier === granted) ?? 'free';
+}
+
 /** It charges every month, or tries to. */
 export function isLive({ status, ended_at: endedAt, revoked_at: revokedAt }: PlanRow): boolean {
   if (endedAt !== null || revokedAt !== null) return false;

@@ -4,7 +4,7 @@ import type { Tier } from '#services/identity/contract/session.ts';
 import type { PaymentDependencies } from '#services/payments/dependencies.ts';
 import { readPlans } from './rows.ts';
 import type { PlanRow } from './rows.ts';
-import { tierOf, tierUntil } from './tier.ts';
+import { higherTier, tierOf, tierUntil } from './tier.ts';
 
 export const actor = 'system:plans';
 
@@ -24,21 +24,29 @@ export async function changePlansOf(
   work: (client: pg.ClientBase) => Promise<unknown>,
 ): Promise<void> {
   await inTransaction(dependencies.pool, async (client) => {
-    const { rows } = await client.query<{ subscription_tier: Tier }>(
-      'select subscription_tier from users where id = $1 for update',
-      [userId],
-    );
+    const tiers = await lockTiers(client, userId);
     await work(client);
-    await writeTier(dependencies, client, userId, rows[0]?.subscription_tier ?? null);
+    await writeTier(dependencies, client, userId, tiers);
   });
 }
 
-/** `current` is null for an erased account. */
+export type UserTiers = { current: Tier; granted: Tier | null };
+
+/** Locks the user's row. Null for an erased account. */
+export async function lockTiers(client: pg.ClientBase, userId: string): Promise<UserTiers | null> {
+  const { rows } = await client.query<UserTiers>(
+    `select subscription_tier as current, granted_tier as granted from users
+     where id = $1 for update`,
+    [userId],
+  );
+  return rows[0] ?? null;
+}
+
 async function writeTier(
   { clock, audit }: PaymentDependencies,
   client: pg.ClientBase,
   userId: string,
-  current: Tier | null,
+  tiers: UserTiers | null,
 ): Promise<void> {
   const at = new Date(clock());
   const plans = await readPlans(client, userId);
@@ -50,8 +58,11 @@ async function writeTier(
         next,
       ]);
   }
-  const tier = tierOf(plans, at.getTime());
-  if (tier === null || current === null || tier === current) return;
+  const brought = tierOf(plans, at.getTime());
+  if (brought === null || tiers === null) return;
+  const { current, granted } = tiers;
+  const tier = higherTier(brought, granted);
+  if (tier === current) return;
   await client.query('update users set subscription_tier = $2, updated_at = $3 where id = $1', [
     userId,
     tier,

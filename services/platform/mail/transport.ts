@@ -153,6 +153,25 @@ export function createMailTransport(settings: MailTransportSettings): MailTransp
   };
 }
 
+/** Connects and signs in, and sends nothing. @throws MailNotSent */
+export async function checkMailServer(smtpUrl: string): Promise<void> {
+  const { connectMs, greetingMs } = transportLimits;
+  const transport = createTransport({
+    ...serverOf(new URL(smtpUrl)),
+    connectionTimeout: connectMs,
+    dnsTimeout: connectMs,
+    greetingTimeout: greetingMs,
+    socketTimeout: connectMs,
+  });
+  try {
+    await transport.verify();
+  } catch (error) {
+    throw notSent(error as NodemailerError, false);
+  } finally {
+    transport.close();
+  }
+}
+
 type Progress = { handedOver: boolean; prevented: { reason: unknown } | null };
 
 const withoutServer: MailTransport = {

@@ -63,6 +63,8 @@ export type Env = {
   databaseUrl: string | null;
   /** The owner's connection for migrate and rebuild; the same as `databaseUrl` when one role does both. */
   migrateDatabaseUrl: string | null;
+  /** A role that migrations give the right to read; null for none. */
+  auditorRole: string | null;
   productName: string;
   contactEmail: string | null;
   /** A script that pages load after consent; null for none. */
@@ -178,6 +180,7 @@ export function readEnv(source: EnvSource): Env {
     erasureLog: resolve(values.ERASURE_LOG ?? join(values.DATA_DIR, 'erasures.ndjson')),
     databaseUrl: values.DATABASE_URL ?? null,
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL ?? values.DATABASE_URL ?? null,
+    auditorRole: values.AUDITOR_ROLE ?? null,
     productName: values.PRODUCT_NAME,
     contactEmail: values.CONTACT_EMAIL ?? null,
     analyticsUrl: values.ANALYTICS_URL ?? null,
@@ -237,6 +240,23 @@ export function loadEnv(directory: string = process.cwd()): Env {
     ...env,
     dataKeys: env.dataKeys.length > 0 ? env.dataKeys : keys.data,
     jwtKeys: env.jwtKeys.length > 0 ? env.jwtKeys : keys.jwt,
+  };
+}
+
+/**
+ * What an auditor's process needs, which may have no other setting. `databaseUrl` is null also for a value
+ * that `loadEnv` refuses.
+ */
+export function readAlone(directory: string = process.cwd()): {
+  databaseUrl: string | null;
+  productName: string;
+} {
+  const variables = withoutEmpty({ ...fileVariables(directory), ...process.env });
+  const url = variables['DATABASE_URL'];
+  const productName = v.safeParse(envSchema.entries.PRODUCT_NAME, variables['PRODUCT_NAME']);
+  return {
+    databaseUrl: v.is(postgresUrl, url) ? url : null,
+    productName: productName.success ? productName.output : '',
   };
 }
 
@@ -438,6 +458,9 @@ const envSchema = v.object({
   ERASURE_LOG: v.optional(v.string()),
   DATABASE_URL: v.optional(postgresUrl),
   MIGRATE_DATABASE_URL: v.optional(postgresUrl),
+  AUDITOR_ROLE: v.optional(
+    v.pipe(v.string(), v.regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be the name of a database role')),
+  ),
   PRODUCT_NAME: v.optional(
     v.pipe(v.string(), v.maxLength(60, 'can have up to 60 characters')),
     'Sevenfold',
@@ -601,6 +624,9 @@ function pairLines(values: Values): string[] {
   const lines: string[] = [];
   if (values.MIGRATE_DATABASE_URL !== undefined && values.DATABASE_URL === undefined) {
     lines.push('DATABASE_URL must be set when MIGRATE_DATABASE_URL is');
+  }
+  if (values.AUDITOR_ROLE !== undefined && values.DATABASE_URL === undefined) {
+    lines.push('DATABASE_URL must be set when AUDITOR_ROLE is');
   }
   if (values.STRIPE_SECRET_KEY !== undefined && values.STRIPE_WEBHOOK_SECRET.length === 0) {
     lines.push('STRIPE_WEBHOOK_SECRET must be set when STRIPE_SECRET_KEY is');

@@ -599,7 +599,7 @@ describe('a restored backup from before an erasure', () => {
   const urls = () => ({
     ownerUrl: app.database.ownerUrl,
     appUrl: app.database.appUrl,
-    auditorUrl: app.database.auditorUrl,
+    auditorRole: null,
   });
 
   test('a restored user is erased again before any request is answered, whether or not a job runs', async () => {

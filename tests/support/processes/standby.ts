@@ -17,7 +17,7 @@ import {
 } from '#db/embedded/cluster.ts';
 import type { Cluster, Server } from '#db/embedded/cluster.ts';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
-import { prepareDatabase } from '#services/migrate.ts';
+import { embeddedDatabase, prepareDatabase } from '#services/migrate.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { eventually, listProcesses, signal } from './processes.ts';
 
@@ -50,7 +50,11 @@ export async function startPair(folder: string): Promise<Pair> {
   await using failed = new AsyncDisposableStack();
   const held = await startEmbeddedPostgres({ dataDir: first, log: silent, settings });
   failed.defer(async () => held.stop());
-  await prepareDatabase(held, 'local', createLog({ level: 'silent', process: 'test' }));
+  await prepareDatabase(
+    embeddedDatabase(held),
+    'local',
+    createLog({ level: 'silent', process: 'test' }),
+  );
   const primary = await openCluster(first, silent);
   const standby = await copyOf(primary, held.port, folder, second);
   const server = await startServer(standby, { ...starting, settings: replicating(primary, held) });

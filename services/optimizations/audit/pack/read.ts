@@ -1,6 +1,7 @@
+import { LineError } from '#db/log-file/lines.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import type { AuditedRun, Evidence, StoredEvent } from '#services/optimizations/audit/evidence.ts';
-import { LineError, parseLine } from './lines.ts';
+import { parseLine } from './lines.ts';
 import type { Line, ManifestLine } from './lines.ts';
 import { linesOf } from './write.ts';
 

@@ -1,8 +1,9 @@
+import { eventLine } from '#db/log-file/lines.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
 import { auditedRun, codedCalls, sealedFields } from '#services/optimizations/audit/evidence.ts';
 import type { AuditedRun, Evidence, StoredEvent } from '#services/optimizations/audit/evidence.ts';
 import { figuresOf } from './figures.ts';
-import { eventLine, formatVersion, protectedLine } from './lines.ts';
+import { formatVersion, protectedLine } from './lines.ts';
 import type { ManifestLine } from './lines.ts';
 
 /** When and with what a pack was made. */

@@ -1,0 +1,98 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { verifyLogFile } from '#db/log-file/verify.ts';
+import type { FileFault, FileVerification } from '#db/log-file/verify.ts';
+import { printResult, UsageError } from '#services/cli/command.ts';
+import type { CliCall } from '#services/cli/command.ts';
+import { rootsOf } from '#services/cli/credits/anchors.ts';
+
+type Call = Pick<CliCall, 'options' | 'positionals'>;
+
+/** Null when the argument names a stream. @throws UsageError for a file that cannot be read */
+export async function verifyFile(call: Call): Promise<number | null> {
+  const [named] = call.positionals;
+  if (named === undefined || !isFile(named)) return null;
+  const roots = rootsOf(call);
+  const found = await verifyLogFile(bytesOf(named), roots).catch((error: unknown) => {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new UsageError(`The file can't be read: ${error.message}`);
+  });
+  const { faults, unknownRoots, unprovedStreams } = found;
+  const verified = faults.length + unknownRoots.length + unprovedStreams.length === 0;
+  printResult(call, { verified, ...documentOf(found) }, [...linesOf(found, roots, verified)]);
+  return verified ? 0 : 1;
+}
+
+/** The name of a stream has neither a dot nor a slash. */
+function isFile(named: string): boolean {
+  return named === '-' || /[./\\]/.test(named) || existsSync(named);
+}
+
+function bytesOf(named: string): AsyncIterable<Uint8Array> {
+  return named === '-' ? process.stdin : createReadStream(named, { highWaterMark: 1 << 18 });
+}
+
+function documentOf(found: FileVerification): object {
+  const { header, streams, events, lines, anchors, newest, faults } = found;
+  return {
+    file:
+      header === null
+        ? null
+        : {
+            product: header.product,
+            software: header.software,
+            exported_at: header.exportedAt,
+            scope: header.scope,
+            of: header.of,
+            since: header.since,
+            until: header.until,
+          },
+    streams,
+    events,
+    lines,
+    anchors,
+    newest_root: newest?.root ?? null,
+    proved_events: found.provedEvents,
+    unknown_roots: found.unknownRoots,
+    unproved_streams: found.unprovedStreams,
+    faults,
+  };
+}
+
+function linesOf(
+  found: FileVerification,
+  roots: readonly string[] | null,
+  verified: boolean,
+): string[] {
+  const { streams, events, anchors, newest, faults, provedEvents } = found;
+  const newer = events - provedEvents;
+  const by = roots === null ? 'the anchors in the file' : 'the given roots';
+  return [
+    ...(found.header === null || faults.length > 0
+      ? faults.map(faultLine)
+      : [
+          `ok   ${events} events of ${streams} streams follow from each other`,
+          newest === null
+            ? '     The file has no anchor, so only the chains protect its events'
+            : `ok   ${anchors === 1 ? '1 anchor' : `${anchors} anchors`}, the newest of ${newest.madeAt} with the root ${newest.root}`,
+        ]),
+    ...found.unknownRoots.map((root) => `NOT  no anchor in the file has the root ${root}`),
+    ...found.unprovedStreams.map((name) => `NOT  no given root proves ${name}`),
+    ...(verified
+      ? [
+          `     ${provedEvents} events are proved by ${by}, ${newer} are newer or without one`,
+          roots === null
+            ? 'Verified, as far as a file can show. Pass --root with a root kept elsewhere to prove it.'
+            : 'Verified.',
+        ]
+      : ['Differences were found.']),
+  ].map(printable);
+}
+
+function faultLine({ line, field, problem }: FileFault): string {
+  return `NOT  line ${line}${field === null ? '' : `, ${field}`}: ${problem}`;
+}
+
+/** A file of a stranger must not write lines of its own, or give the terminal commands. */
+function printable(line: string): string {
+  return line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+}
