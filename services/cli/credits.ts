@@ -19,7 +19,7 @@ import {
 import type { CliCall, CliCommand, ReadingCall } from './command.ts';
 import { differenceLines, trialLine, verifyCommand } from './credits/verify.ts';
 import { personNamed, userIdNamed } from './database.ts';
-import type { Database, Reading } from './database.ts';
+import type { Reading } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
 const grant: CliCommand = {
