@@ -161,12 +161,14 @@ const root = join(import.meta.dirname, '../../..');
  * rebuilds and checks of read models, and starting Postgres.
  */
 const pasted: Readonly<Record<string, readonly string[]>> = {
+  'db/anchors.ts': ["streamId === null ? '' : 'and stream_id = $1'"],
   'db/connect.ts': ['channel'],
   'db/streams.ts': ['activeEvents', 'defaultPartition', 'eventColumns', 'functionName'],
   'db/reader.ts': ["tables.map((table) => client.escapeIdentifier(table)).join(', ')", 'wanted'],
+  'db/transaction.ts': ['timeoutMs'],
   'projections/engine/checkpoint.ts': ['lock', 'waitingSince'],
   'projections/cash-refund.ts': ['columns', 'table'],
-  'projections/credit-account.ts': ['table'],
+  'projections/credit-account.ts': ['accountColumns', 'table'],
   'projections/credit-analytics.ts': ['events', 'table'],
   'projections/credit-history.ts': [
     "byLine('detail', 'null')",
@@ -175,7 +177,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
     'events',
     'historyColumns',
     'historyJoins',
-    'movementOfEvent',
+    'signedBy(({ available, held, debt ',
     'table',
   ],
   'projections/credit-ledger.ts': ['movementOfEvent'],
@@ -184,7 +186,7 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
     'chosen',
     'orders.newest',
     'orders[sort]',
-    'refinementColumns',
+    'ofRefinements',
     'shownRefinement',
     'rowColumns',
     'table',
@@ -225,11 +227,13 @@ const pasted: Readonly<Record<string, readonly string[]>> = {
 };
 const generators = [
   'db/append-function.ts',
+  'db/backup/lay-out.ts',
   'db/embedded/cluster.ts',
   'db/embedded/embedded.ts',
   'db/log-file/export.ts',
   'db/log-file/queries.ts',
   'db/migrate.ts',
+  'db/migrations/message-indexes.ts',
   'db/rights/auditor.ts',
   'db/rights/rights.ts',
   'db/verify-events.ts',
