@@ -65,10 +65,11 @@ export async function benchCommands(options: {
       const command = async (writer: number, round: number) =>
         work(names[writer % accounts] ?? '', writer, round);
       // Code and plans of the first variant are as cold as the process.
-      await loopFor(durationMs / 2, writers, command);
+      const warmUp = await loopFor(durationMs / 2, writers, command);
       const { latencies, seconds } = await loopFor(durationMs, writers, command);
       const flushesAfter = await flushesNow();
-      const flushes = flushesAfter - flushesBefore;
+      const commands = warmUp.latencies.length + latencies.length;
+      const flushes = (flushesAfter - flushesBefore) / commands;
       flushesBefore = flushesAfter;
       measured.push({ name, latencies, perSecond: latencies.length / seconds, flushes });
     }
@@ -81,7 +82,7 @@ export async function benchCommands(options: {
         ratio(perSecond, limit),
         milliseconds(percentile(latencies, 0.5)),
         milliseconds(percentile(latencies, 0.99)),
-        Number.isNaN(flushes) ? '--' : (flushes / latencies.length).toFixed(2),
+        Number.isNaN(flushes) ? '--' : flushes.toFixed(2),
       ]);
   }
   printTable('Commands', rows);
