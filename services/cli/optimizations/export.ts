@@ -50,9 +50,6 @@ async function writeNew(path: string, file: string): Promise<void> {
 }
 
 /** Before any text is opened. */
-export async function recordOpening({ pool }: Database, runId: string): Promise<void> {
-  await pool.query(
-    `insert into audit_log (actor, action, subject) values ($1, 'optimizations.open', $2)`,
-    [operatorName(), runId],
-  );
+export async function recordOpening({ audit }: Database, runId: string): Promise<void> {
+  await audit({ actor: operatorName(), action: 'optimizations.open', subject: runId });
 }

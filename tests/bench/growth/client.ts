@@ -68,7 +68,7 @@ async function firstOf(response: Response, name: string): Promise<string> {
     },
   });
   const decoder = new TextDecoder();
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (response.body as ReadableStream<Uint8Array>).values()) {
     parser.feed(decoder.decode(chunk, { stream: true }));
     if (id !== null) return id;
   }
