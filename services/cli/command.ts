@@ -188,3 +188,8 @@ export function table(rows: readonly (readonly (string | number)[])[]): string[]
       .trimEnd(),
   );
 }
+
+/** Such as `1 event` and `2 events`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,9 +1,10 @@
+import { counted } from '#services/cli/command.ts';
 import { appendFunction } from '#db/append-function.ts';
 import { checkAppConnection } from '#db/connect.ts';
 import { definitionOf, readMigrationState } from '#db/migrate.ts';
 import { projectionStatus } from '#projections/engine/checkpoint.ts';
 import { projections } from '#projections/index.ts';
-import { counted, elseOk, ok, warning, wrong } from './finding.ts';
+import { elseOk, ok, warning, wrong } from './finding.ts';
 import type { Check, Finding } from './finding.ts';
 
 /** What this version was built and tested on. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '#services/platform/process/env.ts';
-import { print, printResult, say } from '#services/cli/command.ts';
+import { counted, print, printResult, say } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { databaseChecks } from './database-checks.ts';
-import { counted, wrong } from './finding.ts';
+import { wrong } from './finding.ts';
 import type { Check, CheckedDatabase, Finding } from './finding.ts';
 import { keyChecks } from './key-checks.ts';
 import { machineChecks } from './machine-checks.ts';

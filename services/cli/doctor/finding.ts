@@ -40,7 +40,3 @@ export function wrong(what: string, remedy: string): Finding {
 export function elseOk(findings: readonly Finding[], what: string): Finding[] {
   return findings.length > 0 ? [...findings] : [ok(what)];
 }
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}

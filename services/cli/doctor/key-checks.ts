@@ -1,5 +1,6 @@
+import { counted } from '#services/cli/command.ts';
 import { createSealer, IntegrityError } from '#services/platform/seal.ts';
-import { counted, ok, warning, wrong } from './finding.ts';
+import { ok, warning, wrong } from './finding.ts';
 import type { Check } from './finding.ts';
 
 /** Of the oldest and of the newest data keys each: a rotation leaves the old ones for last. */
@@ -28,10 +29,10 @@ const dataKeys: Check = {
     const closed = opened.filter((isOpened) => !isOpened).length;
     const keys = counted(env.dataKeys.length, 'key');
     return closed === 0
-      ? [ok(`${keys} set, and open all ${rows.length} data keys that were tried`)]
+      ? [ok(`${keys} set; all ${rows.length} data keys that were tried can be opened`)]
       : [
           wrong(
-            `${keys} set, and open ${rows.length - closed} of ${rows.length} data keys that were tried`,
+            `${keys} set; only ${rows.length - closed} of the ${rows.length} data keys that were tried can be opened`,
             'add the key that wrapped them: texts under the others cannot be read',
           ),
         ];

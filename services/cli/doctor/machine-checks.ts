@@ -47,7 +47,7 @@ const outsideClock: Check = {
   name: 'clock outside',
   async run({ env }) {
     const url = outsideOf(env);
-    if (url === null) return [ok('nothing outside is used to compare with')];
+    if (url === null) return [ok('not compared, because no outside service is configured')];
     const asked = Date.now();
     const date = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(dateTimeoutMs) })
       .then((response) => Date.parse(response.headers.get('date') ?? ''))
@@ -69,7 +69,7 @@ function outsideOf(env: Env): string | null {
 function compared(differenceMs: number, other: string): Finding {
   const size = Math.abs(differenceMs);
   const what = `${(size / 1000).toFixed(1)} s ${differenceMs > 0 ? 'behind' : 'ahead of'} ${other}`;
-  if (size < clockMs.warning) return ok(`agrees with ${other}`);
+  if (size < clockMs.warning) return ok(`no difference from ${other} that matters`);
   const remedy = 'set both clocks by NTP';
   return size < clockMs.wrong ? warning(what, remedy) : wrong(what, remedy);
 }

@@ -1,10 +1,11 @@
+import { counted } from '#services/cli/command.ts';
 import { loadCatalogue } from '#services/models/catalogue.ts';
 import { connectedProviders } from '#services/models/catalogue/connected.ts';
 import { modelRegistry } from '#services/models/registry.ts';
 import { createStripe } from '#services/payments/stripe/adapter.ts';
 import { checkMailServer, MailNotSent } from '#services/platform/mail/transport.ts';
 import { checkConnected, lineOf } from '#services/cli/models.ts';
-import { counted, elseOk, ok, warning, wrong } from './finding.ts';
+import { elseOk, ok, warning, wrong } from './finding.ts';
 import type { Check, Finding } from './finding.ts';
 
 const providers: Check = {

@@ -1,6 +1,7 @@
+import { counted } from '#services/cli/command.ts';
 import { longestRunMs } from '#services/models/strategies.ts';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
-import { counted, elseOk, ok, warning, wrong } from './finding.ts';
+import { elseOk, ok, warning, wrong } from './finding.ts';
 import type { Check } from './finding.ts';
 
 /** A worker takes a job within seconds. */

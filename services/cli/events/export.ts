@@ -5,7 +5,14 @@ import type { Selection } from '#db/log-file/format.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 import { streamOf } from '#services/optimizations/run/events.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
-import { operatorName, printResult, say, text, UsageError } from '#services/cli/command.ts';
+import {
+  counted,
+  operatorName,
+  printResult,
+  say,
+  text,
+  UsageError,
+} from '#services/cli/command.ts';
 import type { CliCommand, ReadingCall } from '#services/cli/command.ts';
 import { userIdNamed } from '#services/cli/database.ts';
 import type { Reading } from '#services/cli/database.ts';
@@ -58,7 +65,7 @@ export const exportCommand: CliCommand = {
       await sink.close();
       const { streams, events, root } = exported;
       const lines = [
-        `${events} events of ${streams} streams.`,
+        `${counted(events, 'event')} of ${counted(streams, 'stream')}.`,
         root === null
           ? 'There is no anchor for them yet, so only their chains protect them.'
           : `Compare the root of the newest anchor with the log: ${root}`,

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { verifyLogFile } from '#db/log-file/verify.ts';
 import type { FileFault, FileVerification } from '#db/log-file/verify.ts';
-import { printResult, UsageError } from '#services/cli/command.ts';
+import { counted, printResult, UsageError } from '#services/cli/command.ts';
 import type { CliCall } from '#services/cli/command.ts';
 import { rootsOf } from '#services/cli/credits/anchors.ts';
 
@@ -70,16 +70,16 @@ function linesOf(
     ...(found.header === null || faults.length > 0
       ? faults.map(faultLine)
       : [
-          `ok   ${events} events of ${streams} streams follow from each other`,
+          `ok   ${counted(events, 'event')} of ${counted(streams, 'stream')}: each follows from the one before`,
           newest === null
             ? '     The file has no anchor, so only the chains protect its events'
-            : `ok   ${anchors === 1 ? '1 anchor' : `${anchors} anchors`}, the newest of ${newest.madeAt} with the root ${newest.root}`,
+            : `ok   ${counted(anchors, 'anchor')}, the newest of ${newest.madeAt} with the root ${newest.root}`,
         ]),
     ...found.unknownRoots.map((root) => `NOT  no anchor in the file has the root ${root}`),
     ...found.unprovedStreams.map((name) => `NOT  no given root proves ${name}`),
     ...(verified
       ? [
-          `     ${provedEvents} events are proved by ${by}, ${newer} are newer or without one`,
+          `     proved by ${by}: ${counted(provedEvents, 'event')}; newer, or without an anchor: ${newer}`,
           roots === null
             ? 'Verified, as far as a file can show. Pass --root with a root kept elsewhere to prove it.'
             : 'Verified.',

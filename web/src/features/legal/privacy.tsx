@@ -155,11 +155,11 @@ const sections: readonly PolicySection[] = [
         </p>
         <p>
           Backups are kept for {backupDays} days at most. Until then a backup holds what was deleted
-          after it was made, encrypted with the same keys. Each deletion of an account, and each
-          destruction of a run's key, is also noted outside the database, with its time and the ID
-          of the account or run. When a backup is restored, those deletions are repeated before the
-          site answers. A run that you deleted less than 30 days ago comes back with an older
-          backup, and you can delete it again.
+          after it was made; your text in it is encrypted as in the database. Each deletion of an
+          account, and each destruction of a run’s key, is also noted outside the database, with its
+          time and the ID of the account or run. When a backup is restored, those deletions are
+          repeated before the site answers. A run that you deleted less than 30 days ago comes back
+          with an older backup, and you can delete it again.
         </p>
         <p>
           Amounts, times, scores and the names of models stay, without your name, and so does the
