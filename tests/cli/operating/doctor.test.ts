@@ -130,7 +130,7 @@ test('a hold that is older than a run lasts is named, and a younger one is not',
 test('a DATA_KEY that does not open the data keys is named', async () => {
   const found = await complaints({ dataKeys: [randomBytes(32)] });
   expect(found).toContainEqual(
-    expect.stringMatching(/^wrong DATA_KEY: 1 key set, and open 0 of [1-9]\d* data keys/),
+    expect.stringMatching(/^wrong DATA_KEY: 1 key set; only 0 of the [1-9]\d* data keys/),
   );
 });
 
