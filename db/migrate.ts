@@ -158,12 +158,12 @@ async function requireSameOrigin(
 /** Without changing anything. `edited`: its text differs from what was applied. */
 export async function readMigrationState(
   client: Queryable,
+  files: readonly Migration[] = readMigrations(),
 ): Promise<{ pending: string[]; unknown: string[]; edited: string[] }> {
   const { rows } = await client.query<{ name: string; hash: string }>(
     'select name, hash from migration',
   );
   const known = new Map(rows.map((row) => [row.name, row.hash]));
-  const files = readMigrations();
   return {
     pending: files.filter(({ name }) => !known.has(name)).map(({ name }) => name),
     unknown: [...known.keys()].filter((name) => !files.some((file) => file.name === name)),
@@ -182,7 +182,7 @@ async function applyMigrations(
     `create table if not exists migration (
        name text primary key, hash text not null, applied_at timestamptz not null default now())`,
   );
-  const state = await readMigrationState(client);
+  const state = await readMigrationState(client, migrations);
   const [edited] = state.edited;
   if (edited !== undefined)
     throw new MigrationError(

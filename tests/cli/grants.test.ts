@@ -8,6 +8,7 @@ import { newId } from '#services/platform/ids.ts';
 import { runHere } from '#tests/cli/in-process.ts';
 import { createTestApp } from '#tests/support/app.ts';
 import type { Person, TestApp } from '#tests/support/app.ts';
+import { allSafe } from '#tests/support/database.ts';
 
 let app: TestApp;
 let ann: Person;
@@ -129,17 +130,8 @@ test('verify reports a refund that is unfinished after a month', async () => {
   expect((await cli('credits', 'verify', email)).code).toBe(0);
 });
 
-/** A writer in any database of the server hides what was committed after it began. */
-async function isBelowTheHorizon(): Promise<boolean | undefined> {
-  const { rows } = await app.core.pool.query<{ below: boolean }>(
-    `select max(transaction_id) < pg_snapshot_xmin(pg_current_snapshot()) as below
-     from emt_messages`,
-  );
-  return rows[0]?.below;
-}
-
 test('an anchor prints its root, and verify names the link that does not reach it', async () => {
-  await expect.poll(isBelowTheHorizon, { timeout: 30_000 }).toBe(true);
+  await allSafe(app.core.pool);
   const { code, out } = await cli('credits', 'anchor');
   const { last } = await verifyAnchors(app.core.pool);
   expect([code, out]).toEqual([0, `${last?.root}\n`]);

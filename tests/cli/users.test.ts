@@ -194,7 +194,7 @@ describe('users erase', () => {
 
   test('users erase refuses an invalid list before it changes anything', async () => {
     const path = join(folder.path, 'wrong.json');
-    for (const content of ['{', '[{"key_id":"x"}]', '{"a":1}']) {
+    for (const content of ['[', '[{"key_id":"x"}]', '{"a":1}', '{"a"']) {
       writeFileSync(path, content);
       const refused = ran('erase', '--from', path, '--yes');
       await expect(refused).rejects.toThrow("isn't a list of erasures");

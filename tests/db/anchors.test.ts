@@ -16,7 +16,7 @@ import { chainHash, firstHash } from '#db/chain.ts';
 import { createCommandBus, type CommandBus } from '#services/platform/command.ts';
 import { createLog, type Log } from '#services/platform/process/log.ts';
 import { appendInto, credited, debited, testDecider } from '#tests/support/append.ts';
-import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+import { allSafe, createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 
 let db: TestDatabase;
 let bus: CommandBus;
@@ -63,21 +63,10 @@ afterEach(async () => {
     await db.ownerPool.query(`delete from ${table}`);
 });
 
-/** And waits until it is anchored for sure: a transaction that is open anywhere on the server hides it. */
+/** And waits until it is anchored for sure. */
 async function append(streamId: string): Promise<void> {
   await appendOnly(streamId);
-  await allSafe();
-}
-
-async function allSafe(): Promise<void> {
-  const safe = async () => {
-    const { rows } = await db.pool.query<{ safe: boolean }>(
-      `select coalesce(bool_and(transaction_id < pg_snapshot_xmin(pg_current_snapshot())), true) as safe
-       from emt_messages`,
-    );
-    return rows[0]?.safe;
-  };
-  await expect.poll(safe).toBe(true);
+  await allSafe(db.pool);
 }
 
 async function appendOnly(streamId: string): Promise<void> {
@@ -180,7 +169,7 @@ test('events of an open transaction, and later ones, are left to the next anchor
   } finally {
     client.release();
   }
-  await allSafe();
+  await allSafe(db.pool);
   expect(await anchorNow(dependencies())).toMatchObject({ heads: 2 });
 });
 

@@ -12,7 +12,7 @@ import { createCommandBus } from '#services/platform/command.ts';
 import { uuidV5 } from '#services/platform/ids.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { credited, testDecider } from '#tests/support/append.ts';
-import { createTestDatabase } from '#tests/support/database.ts';
+import { allSafe, createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
 
 let db: TestDatabase;
@@ -51,13 +51,17 @@ beforeAll(async () => {
         'job',
       );
   };
+  const anchor = async () => {
+    await allSafe(db.pool);
+    await anchorNow({ pool: db.pool, clock: () => now, log });
+  };
   await append(ann, 3);
   await append(run, 2);
-  await anchorNow({ pool: db.pool, clock: () => now, log });
+  await anchor();
   now += day;
   await append(ann, 2);
   await append(ben, 1_500);
-  await anchorNow({ pool: db.pool, clock: () => now, log });
+  await anchor();
   now += day;
   await append(ann, 1);
   await append(late, 1);

@@ -134,11 +134,15 @@ test('no configuration file is written inside docker-compose.yml', () => {
   expect(compose.configs).toBeUndefined();
 });
 
-test('the data of Postgres 18 and of the proxy are in volumes, at the paths of their images', () => {
+test('the data of Postgres 18 and of the proxy are in volumes, at the paths of their images, and the erasures outside the database', () => {
   const kept = Object.values(services).flatMap(({ volumes = [] }) =>
     volumes.filter((one) => !one.startsWith('./')),
   );
-  expect(kept).toEqual(['postgres:/var/lib/postgresql', 'proxy:/data']);
+  expect([...new Set(kept)]).toEqual([
+    'postgres:/var/lib/postgresql',
+    'erasures:/erasures',
+    'proxy:/data',
+  ]);
 });
 
 test('a stopping service has longer than it gives itself to close', () => {

@@ -20,7 +20,7 @@ import {
   testLine,
   testTotal,
 } from '#tests/support/append.ts';
-import { createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
+import { allSafe, createTestDatabase, type TestDatabase } from '#tests/support/database.ts';
 
 const projections: readonly Projection[] = [testAccount, testTotal, testLine];
 
@@ -190,6 +190,7 @@ test('a checkpoint moves past ignored events, so that a read model which only ig
   };
   await advanced();
   await appendBatch(db, [{ streamId: 'test-ignored', expected: 0, events: [noted, noted] }]);
+  await allSafe(db.pool);
   const passed = await advanced();
   const { rows } = await db.ownerPool.query(
     `select from emt_messages where stream_id = 'test-ignored'

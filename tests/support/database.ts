@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { inject, vi } from 'vitest';
 import { appendFunction } from '#db/append-function.ts';
-import { createPool } from '#db/connect.ts';
+import { createPool, type Queryable } from '#db/connect.ts';
 import { migrate } from '#db/migrate.ts';
 import type { Projection } from '#projections/engine/define.ts';
 import { projections as allProjections } from '#projections/index.ts';
@@ -95,4 +95,19 @@ function withDatabase(url: string, name: string): string {
   const changed = new URL(url);
   changed.pathname = name;
   return changed.href;
+}
+
+/**
+ * Waits until readers and anchors see all events: a transaction that is open anywhere on the server hides
+ * those that were committed after it began.
+ */
+export async function allSafe(pool: Queryable): Promise<void> {
+  const isSafe = async () => {
+    const { rows } = await pool.query<{ safe: boolean }>(
+      `select coalesce(bool_and(transaction_id < pg_snapshot_xmin(pg_current_snapshot())), true) as safe
+       from emt_messages`,
+    );
+    return rows[0]?.safe;
+  };
+  await vi.waitUntil(isSafe, { timeout: 60_000 });
 }

@@ -147,6 +147,7 @@ describe('secrets in the environment', () => {
       'MAIL_FROM must be set in production mode',
       'CONTACT_EMAIL must be set in production mode',
       'PUBLIC_URL must be set in production mode',
+      'ERASURE_LOG must be set in production mode',
     ]);
   });
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { policyVersion } from '#services/identity/contract/forms.ts';
+import { backupDays } from '#services/platform/contract.ts';
 import { mailLimits } from '#services/platform/mail/mail.ts';
 import { launchBrowser } from './support/browser.ts';
 import { listedPaths } from './specification/pages.ts';
@@ -217,7 +218,8 @@ describe('the legal pages', () => {
   it('the privacy page makes no promises for the operator, and names all stored data and its recipients', async () => {
     const words = await wordsOf('/privacy');
     for (const fact of [
-      'This software makes no backups',
+      `Backups are kept for ${backupDays} days at most`,
+      'When a backup is restored, those deletions are repeated before the site answers',
       'Stripe receives your name, email address, the ID of your account and the package',
       'Your recipes',
       'the providers of the models that work on it, not only of its panel',

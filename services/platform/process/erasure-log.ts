@@ -86,6 +86,9 @@ export async function readErasureLog(path: string): Promise<ErasureList> {
   return [...new Map(erasures.map((erasure) => [erasure.key_id, erasure])).values()];
 }
 
+const opening = '{"key_id":"';
+
 function isWhole(line: string): boolean {
-  return line !== '' && !(line.startsWith('{') && !line.endsWith('}'));
+  const isCut = !line.endsWith('}') && (line.startsWith(opening) || opening.startsWith(line));
+  return line !== '' && !isCut;
 }
