@@ -26,9 +26,6 @@ export async function benchCommands(options: {
   countFlushes: boolean;
 }): Promise<void> {
   const { pool, ownerPool, durationMs } = options;
-  const flushesNow = async () =>
-    options.countFlushes ? walFlushes(ownerPool) : Promise.resolve(Number.NaN);
-  let flushesBefore = await flushesNow();
   await ownerPool.query(
     'create table bench_plain (id bigint generated always as identity, stream text, data jsonb)',
   );
@@ -50,7 +47,16 @@ export async function benchCommands(options: {
     { name: 'bare INSERT', work: plain },
   ];
   const rows: (string | number)[][] = [
-    ['writers', 'variant', 'per second', 'of INSERT', 'p50 ms', 'p99 ms', 'fsyncs/command'],
+    [
+      'writers',
+      'variant',
+      'per second',
+      'of emmett',
+      'of INSERT',
+      'p50 ms',
+      'p99 ms',
+      'fsyncs/command',
+    ],
   ];
   for (const [label, writers, accounts] of [
     ['1', 1, 1],
@@ -59,34 +65,56 @@ export async function benchCommands(options: {
     ['128', 128, 128],
     ['32 on one', 32, 1],
   ] as const) {
-    const measured = [];
-    for (const { name, work } of variants) {
+    const measured = variants.map(({ name, work }) => {
       const names = Array.from({ length: accounts }, () => newId('usr'));
-      const command = async (writer: number, round: number) =>
-        work(names[writer % accounts] ?? '', writer, round);
-      // Code and plans of the first variant are as cold as the process.
-      const warmUp = await loopFor(durationMs / 2, writers, command);
-      const { latencies, seconds } = await loopFor(durationMs, writers, command);
-      const flushesAfter = await flushesNow();
-      const commands = warmUp.latencies.length + latencies.length;
-      const flushes = (flushesAfter - flushesBefore) / commands;
-      flushesBefore = flushesAfter;
-      measured.push({ name, latencies, perSecond: latencies.length / seconds, flushes });
-    }
-    const limit = measured.at(-1)?.perSecond ?? Number.NaN;
-    for (const { name, latencies, perSecond, flushes } of measured)
+      const run = async (ms: number) =>
+        loopFor(ms, writers, async (writer, round) =>
+          work(names[writer % accounts] ?? '', writer, round),
+        );
+      return { name, run, latencies: [] as number[], rates: [] as number[] };
+    });
+    for (const { run } of measured) await run(durationMs / 4);
+    // In turns, so that a slower minute of the machine slows all of them.
+    for (let turn = 0; turn < turns; turn += 1)
+      for (const { run, latencies, rates } of measured) {
+        const { latencies: taken, seconds } = await run(durationMs / turns);
+        latencies.push(...taken);
+        rates.push(taken.length / seconds);
+      }
+    const ratesOf = (wanted: string) => measured.find(({ name }) => name === wanted)?.rates ?? [];
+    for (const { name, run, latencies, rates } of measured)
       rows.push([
         label,
         name,
-        Math.round(perSecond),
-        ratio(perSecond, limit),
+        Math.round(median(rates)),
+        ratioByTurns(rates, ratesOf('emmett append')),
+        ratioByTurns(rates, ratesOf('bare INSERT')),
         milliseconds(percentile(latencies, 0.5)),
         milliseconds(percentile(latencies, 0.99)),
-        Number.isNaN(flushes) ? '--' : flushes.toFixed(2),
+        options.countFlushes ? (await flushesEach(ownerPool, run)).toFixed(2) : '--',
       ]);
   }
   printTable('Commands', rows);
   await pool.query('select graphile_worker.remove_job(key) from graphile_worker.jobs');
+}
+
+/** Odd, so that a median is one of them. */
+const turns = 9;
+
+const median = (values: readonly number[]) => percentile(values, 0.5);
+
+/** The median over the turns, each compared with its neighbour. */
+function ratioByTurns(rates: readonly number[], peers: readonly number[]): string {
+  return ratio(median(rates.map((rate, turn) => rate / (peers[turn] ?? Number.NaN))), 1);
+}
+
+async function flushesEach(
+  pool: pg.Pool,
+  run: (ms: number) => Promise<{ latencies: readonly number[] }>,
+): Promise<number> {
+  const before = await walFlushes(pool);
+  const { latencies } = await run(1_000);
+  return ((await walFlushes(pool)) - before) / latencies.length;
 }
 
 const sample = {
