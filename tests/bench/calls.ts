@@ -10,7 +10,15 @@ import { createRouter } from '#services/platform/http/http.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import { openCore } from '#services/core.ts';
 import { testPassword } from '#tests/support/password.ts';
-import { loopFor, milliseconds, percentile, printTable, ratio } from './report.ts';
+import {
+  inTurns,
+  loopFor,
+  median,
+  milliseconds,
+  percentile,
+  printTable,
+  ratioByTurns,
+} from './report.ts';
 import { openHttp } from '#services/http/open.ts';
 
 /**
@@ -88,33 +96,34 @@ export async function benchCalls(options: {
         await next();
       })
       .get('/api/*', async (call) => call.json(await query()));
-    let peer = Number.NaN;
-    for (const [name, application, token] of [
-      ['bare route', bare, known],
-      ['with authentication', authenticated, known],
-      ['with authentication, tokens not seen before', authenticated, unknown],
-      ['the application', app, known],
-      ['the application, tokens not seen before', app, unknown],
-    ] as const) {
-      const call = async () => {
-        const response = await application.request(`${env.publicUrl}/api${path}`, {
-          headers: { authorization: `Bearer ${token()}` },
-        });
-        if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-        await response.arrayBuffer();
-      };
-      await loopFor(durationMs / 4, 16, call);
-      const { latencies, seconds } = await loopFor(durationMs, 16, call);
-      const perSecond = latencies.length / seconds;
-      if (Number.isNaN(peer)) peer = perSecond;
+    const variants = (
+      [
+        ['bare route', bare, known],
+        ['with authentication', authenticated, known],
+        ['with authentication, tokens not seen before', authenticated, unknown],
+        ['the application', app, known],
+        ['the application, tokens not seen before', app, unknown],
+      ] as const
+    ).map(([name, application, token]) => ({
+      name,
+      run: async (ms: number) =>
+        loopFor(ms, 16, async () => {
+          const response = await application.request(`${env.publicUrl}/api${path}`, {
+            headers: { authorization: `Bearer ${token()}` },
+          });
+          if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+          await response.arrayBuffer();
+        }),
+    }));
+    const measured = await inTurns(variants, durationMs);
+    for (const one of measured)
       rows.push([
-        `GET ${path}, ${name}`,
-        Math.round(perSecond),
-        milliseconds(percentile(latencies, 0.5)),
-        milliseconds(percentile(latencies, 0.99)),
-        ratio(perSecond, peer),
+        `GET ${path}, ${one.name}`,
+        Math.round(median(one.rates)),
+        milliseconds(percentile(one.latencies, 0.5)),
+        milliseconds(percentile(one.latencies, 0.99)),
+        ratioByTurns(one, measured[0]),
       ]);
-    }
   }
   printTable('Calls that read, 16 at once, without sockets', rows);
 }

@@ -9,7 +9,16 @@ import { ledgerOf } from '#tests/credits/ledger.ts';
 import { createCommandBus } from '#services/platform/command.ts';
 import { newId } from '#services/platform/ids.ts';
 import type { Log } from '#services/platform/process/log.ts';
-import { loopFor, milliseconds, percentile, printTable, ratio, walFlushes } from './report.ts';
+import {
+  inTurns,
+  loopFor,
+  median,
+  milliseconds,
+  percentile,
+  printTable,
+  ratioByTurns,
+  walFlushes,
+} from './report.ts';
 
 /**
  * `execute(reserve)` with all that it does (decision, chain, event, snapshot, three read models, job,
@@ -65,47 +74,30 @@ export async function benchCommands(options: {
     ['128', 128, 128],
     ['32 on one', 32, 1],
   ] as const) {
-    const measured = variants.map(({ name, work }) => {
+    const loops = variants.map(({ name, work }) => {
       const names = Array.from({ length: accounts }, () => newId('usr'));
       const run = async (ms: number) =>
         loopFor(ms, writers, async (writer, round) =>
           work(names[writer % accounts] ?? '', writer, round),
         );
-      return { name, run, latencies: [] as number[], rates: [] as number[] };
+      return { name, run };
     });
-    for (const { run } of measured) await run(durationMs / 4);
-    // In turns, so that a slower minute of the machine slows all of them.
-    for (let turn = 0; turn < turns; turn += 1)
-      for (const { run, latencies, rates } of measured) {
-        const { latencies: taken, seconds } = await run(durationMs / turns);
-        latencies.push(...taken);
-        rates.push(taken.length / seconds);
-      }
-    const ratesOf = (wanted: string) => measured.find(({ name }) => name === wanted)?.rates ?? [];
-    for (const { name, run, latencies, rates } of measured)
+    const measured = await inTurns(loops, durationMs);
+    const peer = (wanted: string) => measured.find(({ name }) => name === wanted);
+    for (const [index, one] of measured.entries())
       rows.push([
         label,
-        name,
-        Math.round(median(rates)),
-        ratioByTurns(rates, ratesOf('emmett append')),
-        ratioByTurns(rates, ratesOf('bare INSERT')),
-        milliseconds(percentile(latencies, 0.5)),
-        milliseconds(percentile(latencies, 0.99)),
-        options.countFlushes ? (await flushesEach(ownerPool, run)).toFixed(2) : '--',
+        one.name,
+        Math.round(median(one.rates)),
+        ratioByTurns(one, peer('emmett append')),
+        ratioByTurns(one, peer('bare INSERT')),
+        milliseconds(percentile(one.latencies, 0.5)),
+        milliseconds(percentile(one.latencies, 0.99)),
+        options.countFlushes ? (await flushesEach(ownerPool, loops[index]!.run)).toFixed(2) : '--',
       ]);
   }
   printTable('Commands', rows);
   await pool.query('select graphile_worker.remove_job(key) from graphile_worker.jobs');
-}
-
-/** Odd, so that a median is one of them. */
-const turns = 9;
-
-const median = (values: readonly number[]) => percentile(values, 0.5);
-
-/** The median over the turns, each compared with its neighbour. */
-function ratioByTurns(rates: readonly number[], peers: readonly number[]): string {
-  return ratio(median(rates.map((rate, turn) => rate / (peers[turn] ?? Number.NaN))), 1);
 }
 
 async function flushesEach(

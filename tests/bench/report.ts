@@ -53,3 +53,42 @@ export async function loopFor(
   );
   return { latencies, seconds: (performance.now() - begun) / 1000 };
 }
+
+type Loop = Awaited<ReturnType<typeof loopFor>>;
+export type InTurns = { name: string; rates: readonly number[]; latencies: readonly number[] };
+
+/** Odd, so that a median is one of them. */
+const turns = 9;
+
+/**
+ * Variants that run for parts of `durationMs`, one after the other, again and again: a slower minute of the
+ * machine slows all of them. Each is warmed up first, because the first one is as cold as the process.
+ */
+export async function inTurns(
+  variants: readonly { name: string; run: (ms: number) => Promise<Loop> }[],
+  durationMs: number,
+): Promise<InTurns[]> {
+  const measured = variants.map(({ name, run }) => ({
+    name,
+    run,
+    rates: [] as number[],
+    latencies: [] as number[],
+  }));
+  for (const { run } of measured) await run(durationMs / 4);
+  for (let turn = 0; turn < turns; turn += 1)
+    for (const { run, rates, latencies } of measured) {
+      const { latencies: taken, seconds } = await run(durationMs / turns);
+      rates.push(taken.length / seconds);
+      latencies.push(...taken);
+    }
+  return measured;
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** The median over the turns, in each of which both are compared. */
+export function ratioByTurns(one: InTurns, peer: InTurns | undefined): string {
+  return ratio(median(one.rates.map((rate, turn) => rate / (peer?.rates[turn] ?? Number.NaN))), 1);
+}
