@@ -41,11 +41,19 @@ function loopbackNamesOf(publicUrl: string): string[] {
  * those of others bring a token.
  */
 export function allowOrigins({ own, foreign }: Origins): MiddlewareHandler<HttpEnv> {
-  return cors({
+  const allow = cors({
     origin: [...own, ...foreign],
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID'],
     exposeHeaders: ['Retry-After', 'X-Request-Id'],
     maxAge: preflightSeconds,
   });
+  return async (context, next) => {
+    const hasOrigin = context.req.header('origin') !== undefined;
+    if (hasOrigin || context.req.method === 'OPTIONS') return allow(context, next);
+    // Programs, and our own pages when they read. Headers set before `next` cost them a second Response.
+    await next();
+    context.res.headers.append('Vary', 'Origin');
+    return undefined;
+  };
 }

@@ -28,9 +28,6 @@ const always = {
   'x-request-id': expect.stringMatching(/^[\w-]{36}$/) as unknown,
 };
 
-/** The further headers of every API response. */
-const ofApi = { ...always, 'access-control-expose-headers': 'Retry-After,X-Request-Id' };
-
 const nothingAllowed = "default-src 'none'; frame-ancestors 'none'";
 
 /** All headers but those of length, time and encoding. */
@@ -46,7 +43,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 describe('the exact headers', () => {
   test('a response of the API has exactly its headers', async () => {
     expect(headersOf(await get('/api/health'))).toEqual({
-      ...ofApi,
+      ...always,
       'cache-control': 'no-store',
       'content-security-policy': nothingAllowed,
       'content-type': 'application/json',
@@ -57,12 +54,20 @@ describe('the exact headers', () => {
   test('a refusal has exactly its headers', async () => {
     for (const path of ['/api/users/me', '/api/nowhere'])
       expect(headersOf(await get(path))).toEqual({
-        ...ofApi,
+        ...always,
         'cache-control': 'no-store',
         'content-security-policy': nothingAllowed,
         'content-type': 'application/problem+json',
         vary: 'Origin',
       });
+  });
+
+  test('a response to a page that names its origin exposes two headers', async () => {
+    const response = await get('/api/health', { origin: 'https://foreign.example' });
+    expect(headersOf(response)).toMatchObject({
+      'access-control-expose-headers': 'Retry-After,X-Request-Id',
+      vary: 'Origin',
+    });
   });
 
   test('a preflight has exactly its headers', async () => {
@@ -71,7 +76,8 @@ describe('the exact headers', () => {
       headers: { origin: 'https://foreign.example', 'access-control-request-method': 'PUT' },
     });
     expect(headersOf(response)).toEqual({
-      ...ofApi,
+      ...always,
+      'access-control-expose-headers': 'Retry-After,X-Request-Id',
       'access-control-allow-headers': 'Authorization,Content-Type,Idempotency-Key,Last-Event-ID',
       'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
       'access-control-max-age': '600',
@@ -85,7 +91,7 @@ describe('the exact headers', () => {
     const response = await get('/api/stream', { authorization: `Bearer ${token}` });
     await response.body?.cancel();
     expect(headersOf(response)).toEqual({
-      ...ofApi,
+      ...always,
       'cache-control': 'no-cache, no-transform',
       'content-security-policy': nothingAllowed,
       'content-type': 'text/event-stream; charset=utf-8',
@@ -99,7 +105,7 @@ describe('the exact headers', () => {
     const sample = await entries['GET /api/avatars/:id']?.sample(app, owner);
     if (sample === undefined) throw new Error('Pictures have no route');
     expect(headersOf(await send(app, 'GET', sample))).toEqual({
-      ...ofApi,
+      ...always,
       'cache-control': 'private, max-age=3600',
       'content-disposition': 'inline',
       'content-security-policy': "sandbox; default-src 'none'",
