@@ -36,6 +36,7 @@ import type { Mode } from './platform/process/env.ts';
 import type { ProcessContext } from './platform/process/lifecycle.ts';
 import { createMailQueue } from './platform/mail/mail.ts';
 import { retryWhileUnavailable } from './platform/jobs/retry-while-unavailable.ts';
+import { inOneTurn } from './platform/one-turn.ts';
 import { createSealer } from './platform/seal.ts';
 import { streamOf } from './optimizations/run/events.ts';
 import { noTelemetry } from './telemetry/open.ts';
@@ -101,7 +102,15 @@ export async function openCore(
   });
   const registry = modelRegistry(env, catalogue, { clock, log });
   const read = async (streamId: string) => readStream(pool, streamId);
-  const readRun = createReadRun({ readStream: read, sealer, modelOf: catalogue.modelOf });
+  // The calls of a stage begin together, and each reads the whole run.
+  const readInTurn = inOneTurn(
+    async (ids: readonly string[]) => new Map(ids.map((id) => [id, read(id)])),
+  );
+  const readRun = createReadRun({
+    readStream: async (id) => (await readInTurn(id)) ?? read(id),
+    sealer,
+    modelOf: catalogue.modelOf,
+  });
   return {
     url,
     log,

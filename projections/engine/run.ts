@@ -27,6 +27,8 @@ export type RunnerOptions = {
   /** How often a process asks for locks that it lacks, and makes sure that it still has the others. */
   ownershipMs?: number;
   pollMs?: number;
+  /** A pause after each look that reached the end of the log. */
+  restMs?: number;
 };
 
 export type Runner = {
@@ -35,6 +37,8 @@ export type Runner = {
 };
 
 const defaultOwnershipMs = 2_000;
+/** These read models may be this late. While events come all the time, that is ten pages a second. */
+const defaultRestMs = 100;
 const sessionTimeoutMs = 5_000;
 
 /** Starts the runner of this process; it runs until `close`. */
@@ -118,7 +122,7 @@ function runProjection(
   options: RunnerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pool, wake, limit = pageLimit, onSetAside, onError } = options;
+  const { pool, wake, limit = pageLimit, restMs = defaultRestMs, onSetAside, onError } = options;
   const advance = createAdvance({
     projection,
     pool,
@@ -129,6 +133,7 @@ function runProjection(
   const look = async () => {
     const { retryInMs, ...step } = await advance();
     if (retryInMs !== undefined) await pause(retryInMs, signal);
+    else if (step.caughtUp) await pause(restMs, signal);
     return step;
   };
   return follow(look, { wake, signal, pollMs: options.pollMs ?? pollEveryMs });

@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
+import { startListening } from '#db/listen.ts';
+import type { Wake } from '#db/tail.ts';
 import { projections } from '#projections/index.ts';
 import type { ConsumeReply } from '#services/credits/contract.ts';
 import { issueServiceToken } from '#services/identity/service-tokens.ts';
@@ -52,7 +54,9 @@ export async function benchRuns(options: {
       service('api', 'api.ts'),
     );
     const client = await signIn(String(api?.['address']), options);
-    await wholeRuns(client, pool, options.runs);
+    const listener = startListening({ url: appUrl });
+    await wholeRuns(client, { pool, wake: listener.onWake }, options.runs);
+    await listener.close();
     await commitToClient(client, options);
   } finally {
     await supervisor.stop();
@@ -126,7 +130,11 @@ async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
   };
 }
 
-async function wholeRuns({ call }: Client, pool: pg.Pool, runs: number): Promise<void> {
+async function wholeRuns(
+  { call }: Client,
+  { pool, wake }: { pool: pg.Pool; wake: Wake },
+  runs: number,
+): Promise<void> {
   const times: number[] = [];
   const commits: number[] = [];
   const jobs: number[] = [];
@@ -138,7 +146,7 @@ async function wholeRuns({ call }: Client, pool: pg.Pool, runs: number): Promise
     });
     const begun = performance.now();
     await call('POST', `/optimizations/${id}/process`);
-    await ended(pool, id);
+    await ended(pool, wake, id);
     // The first one warms up.
     if (number === 0) continue;
     const took = performance.now() - begun;
@@ -161,16 +169,22 @@ async function wholeRuns({ call }: Client, pool: pg.Pool, runs: number): Promise
   ]);
 }
 
-async function ended(pool: pg.Pool, runId: string): Promise<void> {
+async function ended(pool: pg.Pool, wake: Wake, runId: string): Promise<void> {
   for (;;) {
-    const { rows } = await pool.query<{ status: string }>(
-      'select status from optimization_list where run_id = $1',
-      [runId],
-    );
-    const status = rows[0]?.status;
-    if (status === 'completed') return;
-    if (status !== 'pending' && status !== 'processing') throw new Error(`The run ${status}`);
-    await sleep(5);
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
+    const unsubscribe = wake(resolve);
+    try {
+      const { rows } = await pool.query<{ status: string }>(
+        'select status from optimization_list where run_id = $1',
+        [runId],
+      );
+      const status = rows[0]?.status;
+      if (status === 'completed') return;
+      if (status !== 'pending' && status !== 'processing') throw new Error(`The run ${status}`);
+      await Promise.race([woken, sleep(1_000)]);
+    } finally {
+      unsubscribe();
+    }
   }
 }
 

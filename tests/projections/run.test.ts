@@ -48,6 +48,7 @@ function startRunner(options: Partial<Parameters<typeof startProjectionRunner>[0
     projections,
     wake: neverRings,
     pollMs: 5,
+    restMs: 0,
     ownershipMs: 20,
     ...options,
   });

@@ -26,6 +26,7 @@ export function passagesOf(
   files: readonly RunFile[],
   answers: readonly { text: string }[],
 ): readonly RunFile[] {
+  if (files.length === 0) return [];
   const sought = soughtIn(answers);
   const places = files
     .flatMap(({ text }, file) =>
