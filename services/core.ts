@@ -65,7 +65,9 @@ export async function openCore(
   });
   resources.defer(async () => pool.end());
   // A supervisor counts how often a process ends; a restart of Postgres must not count.
-  await retryWhileUnavailable(async () => refuseOtherMode(pool, env.mode), databaseUnavailableMs);
+  await retryWhileUnavailable(async () => refuseOtherMode(pool, env.mode), {
+    timeoutMs: databaseUnavailableMs,
+  });
   const epoch = await watchEpoch(pool, (error) =>
     log.warn({ err: error }, 'The epoch could not be read; trying again'),
   );

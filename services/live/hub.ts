@@ -5,6 +5,7 @@ import { compareCursors, endOfLog, lagSeconds, readPage } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
 import { pause, tail } from '#db/tail.ts';
 import type { Wake } from '#db/tail.ts';
+import { retryWhileUnavailable } from '#services/platform/jobs/retry-while-unavailable.ts';
 import type { Log } from '#services/platform/process/log.ts';
 import type { Bye, Fact, FactType } from './contract.ts';
 import { liveLimits } from './limits.ts';
@@ -126,9 +127,13 @@ export async function createHub(options: {
       signal,
       onError: (error) => log.warn({ err: error }, 'The log could not be read; trying again'),
       async onPage(page) {
-        await epoch.current().catch(() => sameEpoch.abort());
-        if (signal.aborted) return;
-        for (const event of page.events) await deliver(event);
+        await retryWhileUnavailable(() => epoch.current(), { signal }).catch(() =>
+          sameEpoch.abort(),
+        );
+        for (const event of page.events) {
+          if (signal.aborted) return;
+          await deliver(event, signal);
+        }
         place = page.cursor;
       },
     });
@@ -148,17 +153,19 @@ export async function createHub(options: {
     }
   }
 
-  /** Never rejects: one bad event or lost connection must not stop the hub. */
-  async function deliver(event: RecordedEvent): Promise<void> {
+  /** Never rejects: one bad event must not stop the hub. While the database is unavailable it waits. */
+  async function deliver(event: RecordedEvent, signal: AbortSignal): Promise<void> {
     if (subscribers.isEmpty()) return;
     // Until the owner is known, it may concern every subscriber.
     let theirs = subscribers.all();
     try {
-      const found = await owners.of(event.streamId);
+      const found = await retryWhileUnavailable(() => owners.of(event.streamId), { signal });
       if (!found) return;
       theirs = subscribers.of(found.owner);
       if (theirs.size === 0) return;
-      const facts = await found.source.factsOf(event);
+      const facts = await retryWhileUnavailable(async () => found.source.factsOf(event), {
+        signal,
+      });
       const encoded = encodedFacts(ids.idOf(found.owner, placeOf(event)), event, facts);
       for (const subscriber of theirs) {
         const message = encoded(subscriber.watching);

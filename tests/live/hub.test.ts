@@ -17,13 +17,27 @@ let hub: Hub;
 const logged: string[] = [];
 /** Users for whose events the owner or the facts cannot be read. */
 let broken: { owner?: string; facts?: string } = {};
+/** How many questions the database does not answer. */
+const unanswered = { epoch: 0, owner: 0 };
+
+function askDatabase(about: keyof typeof unanswered): void {
+  if (unanswered[about] === 0) return;
+  unanswered[about] -= 1;
+  throw new Error('Connection terminated unexpectedly');
+}
 
 beforeAll(async () => {
   app = await createTestApp();
   listener = startListening({ url: app.database.appUrl });
   hub = await createHub({
     pool: app.database.pool,
-    epoch: app.core.epoch,
+    epoch: {
+      onChange: app.core.epoch.onChange,
+      async current() {
+        askDatabase('epoch');
+        return app.core.epoch.current();
+      },
+    },
     wake: listener.onWake,
     keys: [Buffer.alloc(32)],
     log: createLog({
@@ -35,6 +49,7 @@ beforeAll(async () => {
       {
         streamPrefix: 'credits-',
         async ownerOf(stream) {
+          askDatabase('owner');
           if (userOf(stream) === broken.owner) throw new Error('No database');
           return userOf(stream);
         },
@@ -92,6 +107,19 @@ test('an event without a known owner sends every user a snapshot, and later fact
   await giveOne(bob.userId);
   expect(await factsIn(bob.subscription)).toBe(1);
   for (const { subscription } of [ann, bob]) subscription.end(null);
+});
+
+test('events wait for a database that is unavailable for a moment, and nobody gets a snapshot', async () => {
+  const [ann, bob] = [person(), person()];
+  Object.assign(unanswered, { epoch: 2, owner: 2 });
+  await giveOne(ann.userId);
+  expect(await factsIn(ann.subscription)).toBe(1);
+  expect(unanswered).toEqual({ epoch: 0, owner: 0 });
+  for (const { subscription } of [ann, bob]) {
+    expect(subscription.overflowed()).toBe(false);
+    subscription.end(null);
+  }
+  expect(logged).toEqual([]);
 });
 
 test.each([

@@ -2,19 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTransient } from '#db/transaction.ts';
 
 /**
- * Repeats an attempt that fails because the database is unavailable, for at most `timeoutMs`. Throws any
- * other error, and the last one after the timeout.
+ * Repeats an attempt that fails because the database is unavailable, for at most `timeoutMs` and until the
+ * signal aborts. Throws any other error, and the last one when it stops.
  */
 export async function retryWhileUnavailable<Result>(
   attempt: () => Promise<Result>,
-  timeoutMs: number = Number.POSITIVE_INFINITY,
+  {
+    timeoutMs = Number.POSITIVE_INFINITY,
+    signal,
+  }: { timeoutMs?: number; signal?: AbortSignal } = {},
 ): Promise<Result> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isTransient(error) || performance.now() > end) throw error;
+      if (!isTransient(error) || performance.now() > end || signal?.aborted === true) throw error;
       await sleep(betweenMs);
     }
   }
