@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger, run } from 'graphile-worker';
+import type { WorkerEvents } from 'graphile-worker';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { startJobLocks } from '#services/platform/jobs/job-locks.ts';
 import type { JobLocks } from '#services/platform/jobs/job-locks.ts';
+import { queuePool } from '#services/platform/jobs/queue-pool.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
+
+const log = createLog({ level: 'silent', process: 'test' });
 
 let database: TestDatabase;
 let open: JobLocks[];
@@ -28,7 +35,7 @@ afterEach(async () => {
 function start(): JobLocks {
   const locks = startJobLocks({
     url: database.appUrl,
-    log: createLog({ level: 'silent', process: 'test' }),
+    log,
     sweepEveryMs: 20,
     settleMs: 100,
   });
@@ -178,4 +185,53 @@ test('a process whose connection was cut locks again before its jobs are freed',
   );
   await vi.waitFor(async () => expect(await isLocked(runner)).toBe(true), 30_000);
   expect(await holders()).toEqual({ [job]: runner });
+});
+
+test('a job that a busy worker has fetched goes back in time, and another worker runs it once', async () => {
+  // As in `worker.ts`: a fetched job waits for less than it takes to seem lost.
+  const [fetchedJobMs, settleMs] = [200, 600];
+  const ran: string[] = [];
+  const over = Promise.withResolvers<void>();
+  const startWorker = async (name: string) => {
+    const events: WorkerEvents = new EventEmitter();
+    const locks = startJobLocks({ url: database.appUrl, log, sweepEveryMs: 20, settleMs });
+    open.push(locks);
+    events.on('pool:create', ({ workerPool }) => locks.hold(workerPool.id));
+    events.on('job:start', ({ job }) => locks.began(job.id, job.job_queue_id));
+    events.on('job:complete', ({ job }) => locks.ended(job.id));
+    return run({
+      pgPool: queuePool(database.pool),
+      taskList: {
+        'settle-run': async (payload) => {
+          ran.push(`${name} ${String(payload)}`);
+          await over.promise;
+        },
+      },
+      concurrency: 2,
+      pollInterval: 100,
+      events,
+      noHandleSignals: true,
+      logger: new Logger(() => () => undefined),
+      preset: { worker: { localQueue: { size: 2, ttl: fetchedJobMs } } },
+    });
+  };
+  const add = async (payloads: readonly number[]) =>
+    database.pool.query(
+      `select graphile_worker.add_job('settle-run', to_json(payload))
+       from unnest($1::int[]) as payload`,
+      [payloads],
+    );
+  const busy = await startWorker('busy');
+  await add([1]);
+  await vi.waitFor(() => expect(ran).toEqual(['busy 1']), 30_000);
+  await add([2, 3]);
+  await vi.waitFor(() => expect(ran).toHaveLength(2), 30_000);
+  const other = await startWorker('other');
+  await vi.waitFor(() => expect(ran).toContain('other 3'), 30_000);
+  await sleep(2 * settleMs);
+  over.resolve();
+  await Promise.all([busy.stop(), other.stop()]);
+  expect(ran).toEqual(['busy 1', 'busy 2', 'other 3']);
+  // The statement that removes a job is not awaited.
+  await vi.waitFor(async () => expect(await holders()).toEqual({}), 10_000);
 });
