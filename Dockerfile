@@ -15,8 +15,8 @@ RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" ANALYTICS_URL="$
   SOCIAL_LINKS="$SOCIAL_LINKS" MODELS_FILE="$MODELS_FILE" node web/build.ts
 
 FROM node:24.21.0-bookworm-slim
-# Four threads, which is Node's own figure, are taken by as many logins (services/platform/process/supervise.ts).
-ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16
+# Threads and memory as services/platform/process/supervise.ts sets them for the processes that it starts.
+ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16 NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /app
 COPY package.json package-lock.json LICENSE ./
 # No install scripts and no optional packages: the image has its own Node, and no embedded Postgres.

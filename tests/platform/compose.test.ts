@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { logSettings } from '#db/embedded/cluster.ts';
 import { providerDefinitions } from '#services/models/provider-list.ts';
+import { withNodeSettings } from '#services/platform/process/supervise.ts';
 
 /** What docker-compose.yml and the Dockerfile promise, read from the files themselves. */
 type Service = {
@@ -160,6 +161,12 @@ test('every file that a health check or a command names exists', () => {
   const files = words.filter((word) => /^services\/.*\.ts$/.test(word));
   expect(files).toContain('services/worker-health.ts');
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
+});
+
+test('the image gives Node the settings that the supervisor gives it', () => {
+  const [, environment = ''] = /^ENV (.*)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  const pairs = environment.split(' ').map((pair) => pair.split(/=(.*)/s).slice(0, 2));
+  expect(Object.fromEntries(pairs)).toMatchObject(withNodeSettings({}));
 });
 
 test('the image has the Node of package.json and does not run as root', () => {

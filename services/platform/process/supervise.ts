@@ -241,19 +241,31 @@ function forkAlone({ file, variables, printsToStderr }: ProcessServiceOptions): 
   });
 }
 
-/**
- * Node hashes passwords and checks signatures on one pool of threads, four by default. As many hashes run at
- * once (`identity/passwords/passwords.ts`), so a burst of logins would delay every call with a token. Node
- * reads the variable once, at the start.
- */
 function environmentOf(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const all = { ...process.env, ...variables };
-  // To us an empty value means unset; to Node it means one thread.
-  return { ...all, UV_THREADPOOL_SIZE: all['UV_THREADPOOL_SIZE']?.trim() || String(poolThreads) };
+  return withNodeSettings({ ...process.env, ...variables });
 }
 
-/** Four times the hashes at once. The Dockerfile has the same figure. */
+/**
+ * What Node reads once, at the start of a process. Node hashes passwords and checks signatures on one pool
+ * of threads, four by default. As many hashes run at once (`identity/passwords/passwords.ts`), so a burst
+ * of logins would delay every call with a token. And it lets new objects fill 128 MB before it frees
+ * most of them.
+ */
+export function withNodeSettings(all: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return {
+    ...all,
+    // To us an empty value means unset; to Node it means one thread.
+    UV_THREADPOOL_SIZE: all['UV_THREADPOOL_SIZE']?.trim() || String(poolThreads),
+    // The last option counts, so an operator's own come after it.
+    NODE_OPTIONS: `${nodeOptions} ${all['NODE_OPTIONS'] ?? ''}`.trim(),
+  };
+}
+
+/** Four times the hashes at once. The Dockerfile has the same figures. */
 const poolThreads = 16;
+
+/** Two halves of 16 MB for new objects; `docs/decisions/0065-streams-on-the-socket.md` has the figures. */
+const nodeOptions = '--max-semi-space-size=16';
 
 /**
  * `cluster` keeps its settings for all forks, so they are set before each. The processes accept from one

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { knownVariables } from '#services/platform/process/env.ts';
 import type { ReadyDetails, ReadyMessage } from '#services/platform/process/lifecycle.ts';
+import { withNodeSettings } from '#services/platform/process/supervise.ts';
 import type { CallOptions, Person } from '#tests/support/app.ts';
 import { operateJson, type Outcome } from './operator.ts';
 import { testPassword } from '#tests/support/password.ts';
@@ -214,7 +215,7 @@ export async function startProcess(
     cwd: tmpdir(),
     // Not the options of the Node that runs the tests.
     execArgv: [],
-    env: variablesOf({ SANDBOX_PROFILE: 'instant', ...settings }),
+    env: withNodeSettings(variablesOf({ SANDBOX_PROFILE: 'instant', ...settings })),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const output = collectOutput(child);
