@@ -44,8 +44,11 @@ export type Message = {
 };
 
 export type Subscription = {
-  /** The next messages; waits for the first. Empty when the subscription has ended. */
-  take(): Promise<readonly Message[]>;
+  /**
+   * The next messages; waits for the first. Empty when the subscription has ended. While it waits, each
+   * message goes to `straight` at once; one that this refuses ends the wait.
+   */
+  take(straight?: (message: Message) => boolean): Promise<readonly Message[]>;
   /** The queue was dropped: the subscriber needs a snapshot. Reading it clears it. */
   overflowed(): boolean;
   /** Facts up to and including this place are already known to the subscriber. */
@@ -84,6 +87,7 @@ type Subscriber = {
   overflowed: boolean;
   start: Cursor | null;
   wake: (() => void) | null;
+  straight: ((message: Message) => boolean) | null;
   ended: boolean;
 };
 
@@ -201,6 +205,7 @@ export async function createHub(options: {
         overflowed: false,
         start: null,
         wake: null,
+        straight: null,
         ended: false,
       };
       subscribers.add(subscriber);
@@ -285,14 +290,15 @@ function drained(): Bye {
 
 function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription {
   return {
-    async take() {
+    async take(straight) {
       for (;;) {
-        const messages = subscriber.queue.filter(isNew(subscriber.start));
+        const messages = subscriber.queue.filter((message) => isNew(subscriber, message));
         subscriber.queue = [];
         subscriber.bytes = 0;
         if (messages.length > 0 || subscriber.ended || subscriber.overflowed) return messages;
         await new Promise<void>((resolve) => {
           subscriber.wake = resolve;
+          subscriber.straight = straight ?? null;
         });
       }
     },
@@ -315,13 +321,21 @@ function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription
 }
 
 /** The subscriber knows everything up to `start` from its snapshot or its last id. */
-function isNew(start: Cursor | null): (message: Message) => boolean {
-  return ({ cursor }) => cursor === null || start === null || compareCursors(cursor, start) > 0;
+function isNew(subscriber: Subscriber, { cursor }: Message): boolean {
+  const { start } = subscriber;
+  if (cursor === null || start === null) return true;
+  if (compareCursors(cursor, start) <= 0) return false;
+  // So is every later one.
+  subscriber.start = null;
+  return true;
 }
 
 /** Bounded: a full queue is dropped whole, and the subscriber starts again from a snapshot. */
 function offer(subscriber: Subscriber, message: Message): void {
   if (subscriber.ended || subscriber.overflowed) return;
+  if (subscriber.straight !== null) {
+    if (!isNew(subscriber, message) || subscriber.straight(message)) return;
+  }
   subscriber.queue.push(message);
   subscriber.bytes += message.bytes.byteLength;
   const full =
@@ -348,6 +362,7 @@ function endWith(subscriber: Subscriber, bye: Bye | null): void {
 function awaken(subscriber: Subscriber): void {
   subscriber.wake?.();
   subscriber.wake = null;
+  subscriber.straight = null;
 }
 
 export function placeOf({ transactionId, globalPosition }: Cursor): Cursor {
@@ -380,16 +395,10 @@ function encodedFacts(
   };
 }
 
-const encoder = new TextEncoder();
-
 /** One message in the wire format of server-sent events. */
-export function encode(event: string, data: unknown, id?: string): Uint8Array {
-  const lines = [
-    ...(id === undefined ? [] : [`id: ${id}`]),
-    `event: ${event}`,
-    `data: ${JSON.stringify(data)}`,
-  ];
-  return encoder.encode(`${lines.join('\n')}\n\n`);
+export function encode(event: string, data: unknown, id?: string): Buffer {
+  const head = id === undefined ? '' : `id: ${id}\n`;
+  return Buffer.from(`${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
 /** The owner of a stream never changes, so each is read once. */

@@ -1,9 +1,9 @@
-import { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type pg from 'pg';
 import { compareCursors, endOfLog } from '#db/reader.ts';
 import type { Cursor } from '#db/reader.ts';
-import { createRouter, notFound } from '#services/platform/http/http.ts';
-import type { HttpContext } from '#services/platform/http/http.ts';
+import { answerWritten, createRouter, notFound } from '#services/platform/http/http.ts';
+import type { Log } from '#services/platform/process/log.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import type { RateLimits } from '#services/platform/http/rate-limits.ts';
@@ -41,7 +41,7 @@ export type StreamDependencies = {
 };
 
 export function streamRoutes(dependencies: StreamDependencies & ServeDependencies) {
-  const { hub, sessions, openStreams, rateLimits, drainedWithinMs } = dependencies;
+  const { openStreams, rateLimits } = dependencies;
   const pulse = createPulse(liveLimits.pingEveryMs, liveLimits.pingGroups);
   const stream = serve(
     liveEndpoints,
@@ -63,21 +63,10 @@ export function streamRoutes(dependencies: StreamDependencies & ServeDependencie
         // A response to HEAD has no body, so no stream is opened for it.
         if (context.req.method === 'HEAD') return context.body(null, 200, headers);
         const leave = openStreams.open({ userId, apiKey, address: context.get('address') });
-        const body = streamBody(
-          () => {
-            const subscription = hub.subscribe(who);
-            return {
-              subscription,
-              messages: messagesOf(dependencies, who, subscription, lastEventId),
-              endsInMs: Math.max(0, endsAt - dependencies.clock()),
-              unwatch: sessions.watch(sessionId, () => subscription.end(bye('session'))),
-              onFailure: (error: unknown) =>
-                context.get('log').error({ err: error }, 'A stream failed'),
-            };
-          },
-          { pulse, drainedWithinMs, leave, cut: cutOf(context) },
-        );
-        return context.body(body, 200, headers);
+        const follower = { ...who, sessionId, endsAt, lastEventId, leave, log: context.get('log') };
+        return answerWritten(context, headers, (connection) => {
+          void follow(dependencies, pulse, follower, connection);
+        });
       },
     },
     dependencies,
@@ -90,37 +79,111 @@ export function streamRoutes(dependencies: StreamDependencies & ServeDependencie
     .route('/', stream);
 }
 
-async function* messagesOf(
-  { pool, hub, snapshot }: StreamDependencies,
-  who: { userId: string; watching: string | null; showsCredits: boolean },
+type Follower = {
+  userId: string;
+  watching: string | null;
+  showsCredits: boolean;
+  sessionId: string;
+  endsAt: number;
+  lastEventId: string | undefined;
+  /** Gives the stream's place back. */
+  leave: () => void;
+  log: Log;
+};
+
+/** Writes until the client leaves or the stream ends. Never rejects. */
+async function follow(
+  dependencies: StreamDependencies,
+  pulse: Pulse,
+  follower: Follower,
+  connection: Writable,
+): Promise<void> {
+  const { hub, sessions, clock } = dependencies;
+  const { sessionId, endsAt, leave, log } = follower;
+  if (!connection.writable) {
+    leave();
+    return;
+  }
+  const subscription = hub.subscribe(follower);
+  const still = pulse.join(() => subscription.push(ping));
+  const unwatch = sessions.watch(sessionId, () => subscription.end(bye('session')));
+  const endByToken = () => subscription.end(bye('token'));
+  const expiry = setTimeout(endByToken, Math.max(0, endsAt - clock()));
+  const close = () => {
+    clearTimeout(expiry);
+    still();
+    unwatch();
+    subscription.end(null);
+    leave();
+  };
+  connection.once('close', close);
+  try {
+    await writeMessages(dependencies, follower, subscription, connection);
+  } catch (error) {
+    // The client sees an ordinary end and connects again.
+    if (connection.writable) log.error({ err: error }, 'A stream failed');
+  }
+  close();
+  connection.end();
+}
+
+const ping = encode('ping', {});
+
+async function writeMessages(
+  { pool, hub, snapshot, drainedWithinMs }: StreamDependencies,
+  { userId, watching, showsCredits, lastEventId }: Follower,
   subscription: Subscription,
-  lastEventId: string | undefined,
-): AsyncGenerator<Uint8Array> {
-  const begin = async () => {
-    const { cursor, snapshot: content } = await snapshot(who.userId, who.watching);
+  connection: Writable,
+): Promise<void> {
+  let full: Promise<void> | null = null;
+  const untilDrained = async () => {
+    await drained(connection, drainedWithinMs);
+    full = null;
+  };
+  const put = (bytes: Uint8Array) => {
+    if (!connection.writable || connection.write(bytes)) return;
+    full = untilDrained();
+  };
+  const write = async (bytes: Uint8Array) => {
+    if (full) await full;
+    put(bytes);
+  };
+  const writeSnapshot = async () => {
+    const { cursor, snapshot: content } = await snapshot(userId, watching);
     subscription.startAfter(cursor);
     const { balance, ...runs } = content;
-    const shown = who.showsCredits ? { balance, ...runs } : runs;
-    return encode('snapshot', shown, (await hub.ids()).idOf(who.userId, cursor));
+    const shown = showsCredits ? { balance, ...runs } : runs;
+    await write(encode('snapshot', shown, (await hub.ids()).idOf(userId, cursor)));
   };
-  const isShown = ({ fact }: Message) => who.showsCredits || fact?.entity.kind !== 'account';
-  const from =
-    lastEventId === undefined ? null : (await hub.ids()).cursorOf(who.userId, lastEventId);
+  const isShown = ({ fact }: Message) => showsCredits || fact?.entity.kind !== 'account';
+  const from = lastEventId === undefined ? null : (await hub.ids()).cursorOf(userId, lastEventId);
   const to = await endOfLog(pool);
   if (from && (await isResumable(pool, from, to))) {
     subscription.startAfter(to);
-    for await (const message of hub.factsBetween(who, from, to))
-      if (isShown(message)) yield message.bytes;
-  } else yield await begin();
+    for await (const message of hub.factsBetween({ userId, watching }, from, to))
+      if (isShown(message)) await write(message.bytes);
+  } else await writeSnapshot();
+  const straight = (message: Message) => {
+    if (full) return false;
+    if (isShown(message)) put(message.bytes);
+    return true;
+  };
   for (;;) {
-    const messages = await subscription.take();
-    if (subscription.overflowed()) {
-      yield await begin();
-      continue;
-    }
-    if (messages.length === 0) return;
-    yield* chunksOf(messages.filter(isShown));
+    const messages = await subscription.take(straight);
+    if (subscription.overflowed()) await writeSnapshot();
+    else if (messages.length === 0) return;
+    else for (const chunk of chunksOf(messages.filter(isShown))) await write(chunk);
   }
+}
+
+/** Resolves when the connection takes more or is closed; one that takes nothing for so long is cut. */
+async function drained(connection: Writable, withinMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => connection.destroy(), withinMs).unref();
+  connection.once('drain', resolve).once('close', resolve);
+  await promise;
+  connection.off('drain', resolve).off('close', resolve);
+  clearTimeout(timer);
 }
 
 /**
@@ -162,105 +225,6 @@ async function isResumable(pool: pg.Pool, from: Cursor, to: Cursor): Promise<boo
   );
   const found = rows[0];
   return found !== undefined && found.recent && found.missed <= liveLimits.resumeEvents;
-}
-
-type Opened = {
-  subscription: Subscription;
-  messages: AsyncGenerator<Uint8Array>;
-  endsInMs: number;
-  unwatch: () => void;
-  onFailure: (error: unknown) => void;
-};
-
-type Bounds = {
-  pulse: Pulse;
-  drainedWithinMs: number;
-  /** Gives the stream's place back. */
-  leave: () => void;
-  /** Ends the connection at once and drops its queue. */
-  cut: () => void;
-};
-
-/**
- * The messages as a response body, with heartbeats, an end, and a bound on how long it may stall. A body
- * that is never read ends after the same time.
- */
-function streamBody(
-  open: () => Opened,
-  { pulse, drainedWithinMs, leave, cut }: Bounds,
-): ReadableStream<Uint8Array> {
-  const ping = encode('ping', {});
-  let opened: (Opened & { close: () => void }) | null = null;
-  let stalled: NodeJS.Timeout | undefined;
-  let cancelled = false;
-  const begin = () => {
-    const all = open();
-    const { subscription, endsInMs, unwatch } = all;
-    const still = pulse.join(() => subscription.push(ping));
-    const expiry = setTimeout(() => subscription.end(bye('token')), endsInMs);
-    const close = () => {
-      clearTimeout(expiry);
-      still();
-      unwatch();
-      subscription.end(null);
-    };
-    return { ...all, close };
-  };
-  const end = () => {
-    clearTimeout(stalled);
-    opened?.close();
-    leave();
-  };
-  /** The next chunk waits until the last is taken; a connection that takes nothing is closed. */
-  const untilTaken = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    stalled = setTimeout(() => {
-      cancelled = true;
-      end();
-      controller.close();
-      cut();
-    }, drainedWithinMs).unref();
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      start: untilTaken,
-      async pull(controller) {
-        clearTimeout(stalled);
-        opened ??= begin();
-        try {
-          const next = await opened.messages.next();
-          if (cancelled) return;
-          if (next.done === true) {
-            end();
-            controller.close();
-            return;
-          }
-          controller.enqueue(next.value);
-          untilTaken(controller);
-        } catch (error) {
-          if (cancelled) return;
-          // The client sees an ordinary end and connects again.
-          opened.onFailure(error);
-          end();
-          controller.close();
-        }
-      },
-      cancel() {
-        cancelled = true;
-        end();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-/** A call from inside this process has no connection. */
-function cutOf(context: HttpContext): () => void {
-  const bindings: unknown = context.env;
-  const isOverSocket = typeof bindings === 'object' && bindings !== null && 'outgoing' in bindings;
-  const outgoing = isOverSocket ? bindings.outgoing : null;
-  return () => {
-    if (outgoing instanceof ServerResponse) outgoing.destroy();
-  };
 }
 
 function bye(reason: Bye['reason']): Bye {

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { Cursor } from '#db/reader.ts';
 
 /**
@@ -22,7 +23,9 @@ export function createStreamIds({
   /** Changes with each restore, which changes the meaning of places in the log. */
   epoch: string;
 }): StreamIds {
-  const [signing] = keys;
+  // As objects they are prepared once, not for each signature.
+  const secrets = keys.map((key) => createSecretKey(key));
+  const [signing] = secrets;
   if (signing === undefined) throw new Error('There is no key to sign stream ids with');
   return {
     epoch,
@@ -35,7 +38,7 @@ export function createStreamIds({
       if (of !== epoch || signature?.length !== signatureLength || rest.length > 0) return null;
       if (transactionId === undefined || globalPosition === undefined) return null;
       const place = `${epoch}.${transactionId}.${globalPosition}`;
-      const isIssued = keys.some((key) => isSame(signature, signatureOf(key, userId, place)));
+      const isIssued = secrets.some((key) => isSame(signature, signatureOf(key, userId, place)));
       return isIssued ? { transactionId, globalPosition } : null;
     },
   };
@@ -44,7 +47,7 @@ export function createStreamIds({
 /** 128 bits in base64url. */
 const signatureLength = 22;
 
-function signatureOf(key: Buffer, userId: string, place: string): string {
+function signatureOf(key: KeyObject, userId: string, place: string): string {
   return createHmac('sha256', key)
     .update(`stream id of ${userId}: ${place}`)
     .digest('base64url')

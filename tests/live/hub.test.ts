@@ -147,6 +147,20 @@ test.each([
   },
 );
 
+test('while a subscriber waits, messages reach it at once, until it refuses one', async () => {
+  const subscription = hub.subscribe({ userId: newId('usr'), watching: 'opt_straight' });
+  const seen: number[] = [];
+  const taken = subscription.take(({ bytes }) => {
+    if (seen.length === 2) return false;
+    seen.push(bytes.byteLength);
+    return true;
+  });
+  for (const size of [1, 2, 3, 4]) hub.broadcast('opt_straight', new Uint8Array(size));
+  expect(seen).toEqual([1, 2]);
+  expect((await taken).map(({ bytes }) => bytes.byteLength)).toEqual([3, 4]);
+  subscription.end(null);
+});
+
 test('all streams of a user get the same buffer of an event', async () => {
   const ann = person();
   const again = hub.subscribe({ userId: ann.userId, watching: null });

@@ -328,6 +328,23 @@ test('a storm of short connections leaves nothing behind, and the client that st
   expect(healthy.events().filter((event) => event === 'delta')).toHaveLength(3);
 });
 
+test('a stream has its connection to itself: another request behind it frees its place and ends both', async () => {
+  const places = createOpenStreams({ perPerson: 2, perAddress: 2 });
+  const served = await serve({ openStreams: places });
+  const socket = socketTo(served);
+  ask(socket);
+  const head = await headOf(socket);
+  expect(head).toMatch(/^connection: close\r$/im);
+  expect(head).not.toMatch(/^(?:transfer-encoding|content-length):/im);
+  expect(subscribed).toBe(1);
+  const closed = once(socket.resume(), 'close');
+  ask(socket);
+  await closed;
+  expect(subscribed).toBe(1);
+  await expect.poll(served.connections).toBe(0);
+  await Promise.all([opened(served), opened(served)]);
+});
+
 test('a stream ends with a message before its token expires', async () => {
   const served = await serve({}, () => new Date(Date.now() + 1000));
   const client = await listener(served, {});

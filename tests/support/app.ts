@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import type { createApp } from '#services/http/app.ts';
 import { openCore } from '#services/core.ts';
 import type { Core } from '#services/core.ts';
 import { readEnv } from '#services/platform/process/env.ts';
 import type { EnvSource } from '#services/platform/process/env.ts';
 import type { ProcessContext } from '#services/platform/process/lifecycle.ts';
+import { writerOf } from '#services/platform/http/http.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { createTestDatabase } from './database.ts';
 import type { TestDatabase } from './database.ts';
@@ -115,6 +117,24 @@ export async function createTestApp(
   };
 }
 
+/** Calls as the server does: what is written to the connection becomes the body. */
+export async function request(
+  app: Pick<TestApp['app'], 'request'>,
+  url: string,
+  init?: RequestInit,
+  bindings: object = {},
+): Promise<Response> {
+  const response = await app.request(url, init, bindings);
+  const write = writerOf(bindings);
+  if (write === null) return response;
+  const connection = new PassThrough();
+  connection.on('error', () => {
+    // The reader has left.
+  });
+  write(connection);
+  return new Response(Readable.toWeb(connection) as ReadableStream<Uint8Array>, response);
+}
+
 /** Calls of an application without a socket. */
 export function callsOf(app: Pick<TestApp['app'], 'request'>): Calls {
   const call: Calls['call'] = async (
@@ -122,7 +142,10 @@ export function callsOf(app: Pick<TestApp['app'], 'request'>): Calls {
     { method, body, raw, token, key, headers, signal, address } = {},
   ) => {
     const asked = method ?? (body === undefined ? 'GET' : 'POST');
-    const response = await app.request(
+    const bindings =
+      address === undefined ? {} : { incoming: { socket: { remoteAddress: address } } };
+    const response = await request(
+      app,
       `http://localhost/api${path}`,
       {
         method: asked,
@@ -137,7 +160,7 @@ export function callsOf(app: Pick<TestApp['app'], 'request'>): Calls {
         ...(raw === undefined ? {} : { body: raw, duplex: 'half' }),
         ...(signal === undefined ? {} : { signal }),
       },
-      address === undefined ? {} : { incoming: { socket: { remoteAddress: address } } },
+      bindings,
     );
     await expectDescribed(asked, path, response);
     return response;

@@ -55,6 +55,7 @@ import { mailedToken, openBrowser } from '#tests/identity/browser.ts';
 import type { TestBrowser } from '#tests/identity/browser.ts';
 import { form } from '#tests/optimizations/files/made.ts';
 import { png } from '#tests/identity/accounts/pictures.ts';
+import { request } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { OnboardingRequest } from '#services/onboarding/contract.ts';
@@ -963,7 +964,8 @@ export async function send(
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const stop = new AbortController();
-  const response = await app.app.request(
+  const response = await request(
+    app.app,
     new URL(`/api${path}`, 'http://127.0.0.1:3000').href.replace('/api/..', ''),
     {
       method,

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import type { Writable } from 'node:stream';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -260,6 +261,31 @@ export function answerJson(
     'Cache-Control': 'no-store',
     ...(tagged ? { ETag: `W/"${hash('sha1', json)}"` } : {}),
   });
+}
+
+/**
+ * A response whose body is written straight to its connection for as long as that lasts. The route leaves
+ * the writer in the bindings of its request; all middleware sees a response without a body. The server
+ * sends the head, with its headers, and then calls the writer (`process/listen.ts`).
+ */
+export type Write = (connection: Writable) => void;
+
+const written = Symbol('written response');
+type Bindings = { [written]?: Write };
+
+export function answerWritten(
+  context: HttpContext,
+  headers: Record<string, string>,
+  write: Write,
+): Response {
+  const bindings = context.env as Bindings;
+  bindings[written] = write;
+  return context.body(null, 200, headers);
+}
+
+/** Null for a response that has its body. */
+export function writerOf(bindings: object): Write | null {
+  return (bindings as Bindings)[written] ?? null;
 }
 
 /** The one place where something thrown becomes a reply. */

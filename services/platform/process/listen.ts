@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, ServerResponse } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { writerOf } from '#services/platform/http/http.ts';
 import { SettingsError } from './env.ts';
 
 /**
@@ -49,7 +51,7 @@ export function createHttpServer(
   limits: Record<keyof typeof connectionLimits, number> = connectionLimits,
   other?: OtherProtocol,
 ): Server {
-  const handle = getRequestListener(fetch, { autoCleanupIncoming: false });
+  const handle = getRequestListener(answering(fetch), { autoCleanupIncoming: false });
   const server = createServer(
     {
       maxHeaderSize: limits.headerBytes,
@@ -73,6 +75,25 @@ export function createHttpServer(
   if (other)
     server.on('upgrade', (request, socket, head) => other.onUpgrade(request, socket, head));
   return server;
+}
+
+/** Sends the head of a response that is written, and gives its connection to the writer. */
+function answering(fetch: Fetch): Fetch {
+  return async (request, bindings) => {
+    const response = (await fetch(request, bindings)) as Response;
+    const write = writerOf(bindings);
+    const { incoming, outgoing } = bindings;
+    if (write === null || !(outgoing instanceof ServerResponse)) return response;
+    // Ending with the connection, the body needs no frames around what is written.
+    outgoing.removeHeader('transfer-encoding');
+    outgoing.setHeader('connection', 'close');
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.flushHeaders();
+    // A client that did not wait for its last response would get this body first.
+    if (outgoing.socket === null) incoming.socket.destroy();
+    write(incoming.socket);
+    return RESPONSE_ALREADY_SENT;
+  };
 }
 
 export type Place = {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { securityHeaders } from '#services/platform/http/security-headers.ts';
 import { createRouter, requestLog } from '#services/platform/http/http.ts';
 import { createLog } from '#services/platform/process/log.ts';
-import { createTestApp } from '#tests/support/app.ts';
+import { createTestApp, request } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { buildPages } from '#tests/web/support/site.ts';
@@ -37,7 +37,7 @@ function headersOf(response: Response): Record<string, string> {
 }
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-  return app.app.request(`http://127.0.0.1:3000${path}`, { headers });
+  return request(app.app, `http://127.0.0.1:3000${path}`, { headers });
 }
 
 describe('the exact headers', () => {
