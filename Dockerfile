@@ -16,7 +16,7 @@ RUN PRODUCT_NAME="$PRODUCT_NAME" CONTACT_EMAIL="$CONTACT_EMAIL" ANALYTICS_URL="$
 
 FROM node:24.21.0-bookworm-slim
 # Threads and memory as services/platform/process/supervise.ts sets them for the processes that it starts.
-ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16 NODE_OPTIONS=--max-semi-space-size=16
+ENV NODE_ENV=production HOST=0.0.0.0 UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=2 NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /app
 COPY package.json package-lock.json LICENSE ./
 # No install scripts and no optional packages: the image has its own Node, and no embedded Postgres.
