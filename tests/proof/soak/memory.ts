@@ -49,7 +49,7 @@ export async function watchMemory(
     const backends = (await app.family()).filter(({ command }) => command.startsWith('postgres'));
     note('postgres memory', sum(backends.map(({ pid }) => statusOf(pid, 'RssAnon'))));
     for (const [name, value] of Object.entries(await countsOf(owner))) note(name, value);
-    await scrape(metricsUrl);
+    note('unread figures', await scrape(metricsUrl));
   };
   const collect = async () => {
     for (const { name, process } of inspected) {
@@ -139,13 +139,12 @@ async function countsOf(owner: pg.Client): Promise<Record<string, number>> {
   return rows[0] ?? {};
 }
 
-/** As Prometheus does, because what counts can leak, too. */
-async function scrape(url: string): Promise<void> {
+/** As Prometheus does, because what counts can leak, too. Resolves with how many readings failed. */
+async function scrape(url: string): Promise<number> {
   const response = await fetch(url);
   const text = await response.text();
-  const failed = /^sevenfold_scrape_up\{.*\} 0$/m.exec(text);
-  if (!response.ok || failed !== null)
-    throw new Error(`The metrics answered ${response.status} ${failed?.[0] ?? ''}`);
+  if (!response.ok) throw new Error(`The metrics answered ${response.status}: ${text}`);
+  return text.match(/^sevenfold_scrape_up\{.*\} 0$/gm)?.length ?? 0;
 }
 
 function sum(values: readonly number[]): number {

@@ -13,6 +13,8 @@ import type { Client } from '#tests/support/processes/processes.ts';
 export type Someone = {
   person: Person;
   runs: string[];
+  /** Lists do not show them. */
+  refinements: string[];
   bought: number;
   /** Visits, one after another, until it is over. Any answer that is not expected throws. */
   live(isOver: () => boolean): Promise<void>;
@@ -36,6 +38,7 @@ export function createSomeone(stage: Stage, person: Person, seed: number): Someo
   const someone: Someone = {
     person,
     runs: [],
+    refinements: [],
     bought: 0,
     async live(isOver) {
       for (let visit = 0; !isOver(); visit += 1) {
@@ -67,6 +70,7 @@ async function visitOnce(
     await timed('call', async () =>
       client.data(`/optimizations/${run.id}/process`, { token, method: 'POST' }),
     );
+    someone.runs.push(run.id);
     await watch(stage, someone, run.id, chance);
     if (chance.of(0.4)) await refine(stage, someone, run.id, chance);
   }
@@ -78,7 +82,6 @@ async function visitOnce(
 async function watch(stage: Stage, someone: Someone, runId: string, chance: Chance): Promise<void> {
   const { client, url } = stage;
   const { token } = someone.person;
-  someone.runs.push(runId);
   await using follower = follow({ url: () => url, token: () => token, watching: runId });
   const end = follower.until('the end of the run', (run) => run.stage === 'closed', 300_000);
   let ended = false;
@@ -140,6 +143,7 @@ async function refine(
   const { id } = await timed('call', async () =>
     client.data<Optimization>(`/optimizations/${runId}/refine`, { token, body }),
   );
+  someone.refinements.push(id);
   await watch(stage, someone, id, chance);
 }
 

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
+import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { freePort } from '#services/platform/process/listen.ts';
 import { countsInWords } from '#tests/proof/counts.ts';
 import { expectVerified } from '#tests/processes/support/check.ts';
+import type { Person } from '#tests/support/app.ts';
 import { randomOf } from '#tests/support/chance.ts';
 import {
   createClient,
@@ -47,6 +49,7 @@ const limits: Readonly<Record<string, number>> = {
   connections: 10,
   jobs: 20,
   locks: 100,
+  figures: 0.5,
 };
 const slower = 2;
 
@@ -90,13 +93,16 @@ async function runsOf({ token }: { token: string }): Promise<OptimizationSummary
 }
 
 /** Every run is stored once and has ended, and the balance is what was granted and bought less what was charged. */
-async function expectSettled({ person, runs, bought }: Someone): Promise<string[]> {
+async function expectSettled({ person, runs, refinements, bought }: Someone): Promise<string[]> {
   await signIn({ url: app.url, client, timed: async (_kind, call) => call() }, person);
   const listed = await eventually('the settlement of every run', async () => {
     const all = await runsOf(person);
+    const { token } = person;
+    for (const id of refinements)
+      all.push(await client.data<Optimization>(`/optimizations/${id}`, { token }));
     return all.every(({ credits }) => credits.settlement !== 'pending') && all;
   });
-  expect(listed.map(({ id }) => id).toSorted()).toEqual(runs.toSorted());
+  expect(listed.map(({ id }) => id).toSorted()).toEqual([...runs, ...refinements].toSorted());
   expect(listed.filter(({ ended_at: endedAt }) => endedAt === null)).toEqual([]);
   const charged = listed.reduce((sum, { credits }) => sum + (credits.charged ?? 0), 0);
   expect(await client.data<Balance>('/credits/balance', { token: person.token })).toMatchObject({
@@ -149,13 +155,14 @@ test(
     console.info(`seed ${seed}`);
     const { metricsUrl } = await start();
     const random = randomOf(seed);
-    const everyone: Someone[] = [];
+    const persons: Person[] = [];
+    for (let count = 0; count < people; count += 1)
+      persons.push(await client.signUp({ credits: creditsEach }));
     await using pace = await createPace();
     const stage = { url: app.url, client, timed: pace.timed };
-    for (let count = 0; count < people; count += 1) {
-      const person = await client.signUp({ credits: creditsEach });
-      everyone.push(createSomeone(stage, person, Math.floor(random() * 2 ** 31)));
-    }
+    const everyone = persons.map((person) =>
+      createSomeone(stage, person, Math.floor(random() * 2 ** 31)),
+    );
 
     const began = performance.now();
     const watch = await watchMemory(app, { dataDir, metricsUrl });
@@ -166,10 +173,6 @@ test(
       await watch[Symbol.asyncDispose]();
     }
 
-    const statuses: string[] = [];
-    for (const someone of everyone) statuses.push(...(await expectSettled(someone)));
-    await expectVerified(settings);
-
     const grown = growths(watch.series);
     const speeds = percentiles(pace);
     const logged = app.output().split('\n');
@@ -177,7 +180,6 @@ test(
     console.info(
       [
         `${minutes} minutes, ${pace.count('call')} calls, ${pace.count('sign-in')} sign-ins`,
-        `${statuses.length} runs (${countsInWords(statuses)})`,
         ...grown.map(lineOf),
         ...speeds.map(
           ({ of, second, last }) => `${of}: ${second.toFixed(1)} ms, then ${last.toFixed(1)} ms`,
@@ -186,6 +188,11 @@ test(
         ...leveled('warn').slice(0, 10),
       ].join('\n'),
     );
+    const statuses: string[] = [];
+    for (const someone of everyone) statuses.push(...(await expectSettled(someone)));
+    await expectVerified(settings);
+
+    console.info(`${statuses.length} runs (${countsInWords(statuses)})`);
     expect(leveled('error')).toEqual([]);
     expect(leveled('fatal')).toEqual([]);
     expect(grown.filter(({ name, grown: by, limit }) => !isToy(name) && !(by <= limit))).toEqual(
