@@ -133,7 +133,8 @@ function orEmpty<Found>(read: () => Found): Found | '' {
 async function countsOf(owner: pg.Client): Promise<Record<string, number>> {
   const { rows } = await owner.query<Record<string, number>>(
     `select (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
-       (select count(*)::int from graphile_worker._private_jobs) as jobs,
+       (select count(*)::int from graphile_worker._private_jobs where run_at <= now()) as "jobs due",
+       (select count(*)::int from graphile_worker._private_jobs) as "jobs in all",
        (select count(*)::int from pg_locks) as locks`,
   );
   return rows[0] ?? {};

@@ -5,12 +5,13 @@ import { percentile } from '#tests/bench/report.ts';
 
 /** `peer` is an empty server of Node beside the application: what the machine itself is worth just now. */
 export type Kind = 'call' | 'sign-in' | 'peer';
+export type Timed = <Result>(kind: Kind, call: () => Promise<Result>) => Promise<Result>;
 type Call = { kind: Kind; atMs: number; tookMs: number };
 
 /** How long calls took. */
 export type Pace = AsyncDisposable & {
-  timed<Result>(kind: Kind, call: () => Promise<Result>): Promise<Result>;
-  /** How many calls began from one moment to another, and their percentile. */
+  timed: Timed;
+  /** The percentile of calls that began between two moments, in milliseconds. */
   between(kind: Kind, fromMs: number, toMs: number, share: number): number;
   count(kind: Kind): number;
 };
@@ -20,7 +21,7 @@ const peerEveryMs = 200;
 export async function createPace(): Promise<Pace> {
   const calls: Call[] = [];
   const began = performance.now();
-  const timed: Pace['timed'] = async (kind, call) => {
+  const timed: Timed = async (kind, call) => {
     const from = performance.now();
     const result = await call();
     calls.push({ kind, atMs: from - began, tookMs: performance.now() - from });

