@@ -9,7 +9,7 @@ import type { Simulated } from '#tests/payments/simulation/simulate.ts';
  * new cases. `MONEY_SEED=1234` sets the first seed, `MONEY_SEEDS` their number, `MONEY_STEPS` their length.
  */
 const steps = Number(process.env['MONEY_STEPS'] ?? 500);
-const count = Number(process.env['MONEY_SEEDS'] ?? 20);
+const count = Number(process.env['MONEY_SEEDS'] ?? 40);
 const first = Number(process.env['MONEY_SEED'] ?? randomInt(2 ** 31));
 const seeds = Array.from({ length: count }, (_, index) => first + index);
 

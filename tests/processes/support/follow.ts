@@ -1,7 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fact } from '#services/live/contract.ts';
-import type { Optimization } from '#services/optimizations/contract/run.ts';
+import type { Fact, Snapshot } from '#services/live/contract.ts';
 import { applyPatch } from '#services/optimizations/reading/view.ts';
 import type { RunView } from '#services/optimizations/reading/view.ts';
 import { eventually } from '#tests/support/processes/processes.ts';
@@ -17,6 +16,10 @@ export type Follower = AsyncDisposable & {
   facts(): readonly Fact[];
   ids(): readonly string[];
   snapshots(): number;
+  /** The facts between one snapshot and the next, one list for each snapshot. */
+  factsBySnapshot(): readonly (readonly Fact[])[];
+  /** According to the newest snapshot or fact. */
+  availableCredits(): number | undefined;
   /** How often it has connected. */
   connections(): number;
   /** @throws when the run does not reach this state in time */
@@ -42,17 +45,23 @@ export function follow(options: FollowOptions): Follower {
   const ids: string[] = [];
   let run: RunView | null = null;
   let lastEventId: string | null = null;
-  let snapshots = 0;
+  const bySnapshot: Fact[][] = [];
+  let availableCredits: number | undefined;
   let connections = 0;
 
   const hear = ({ event, id, data }: { event: string; id: string | undefined; data: string }) => {
     if (event === 'snapshot') {
-      snapshots += 1;
-      run = (JSON.parse(data) as { run?: Optimization }).run?.council ?? null;
+      const snapshot = JSON.parse(data) as Snapshot;
+      bySnapshot.push([]);
+      run = snapshot.run?.council ?? null;
+      availableCredits = snapshot.balance?.available_credits;
     }
     if (event === 'fact') {
       const fact = JSON.parse(data) as Fact;
       facts.push(fact);
+      bySnapshot.at(-1)?.push(fact);
+      if (fact.entity.kind === 'account')
+        availableCredits = Number(fact.patch['available_credits']);
       if (run !== null && fact.entity.kind === 'run' && fact.entity.id === watching)
         run = applyPatch(run, fact.patch, fact.version);
     }
@@ -113,7 +122,9 @@ export function follow(options: FollowOptions): Follower {
     run: () => run,
     facts: () => facts,
     ids: () => ids,
-    snapshots: () => snapshots,
+    snapshots: () => bySnapshot.length,
+    factsBySnapshot: () => bySnapshot,
+    availableCredits: () => availableCredits,
     connections: () => connections,
     until: async (what, found, timeoutMs) =>
       eventually(what, () => (run !== null && found(run) ? run : null), timeoutMs),
