@@ -16,10 +16,6 @@ export type Follower = AsyncDisposable & {
   facts(): readonly Fact[];
   ids(): readonly string[];
   snapshots(): number;
-  /** The facts between one snapshot and the next, one list for each snapshot. */
-  factsBySnapshot(): readonly (readonly Fact[])[];
-  /** According to the newest snapshot or fact. */
-  availableCredits(): number | undefined;
   /** How often it has connected. */
   connections(): number;
   /** @throws when the run does not reach this state in time */
@@ -45,23 +41,17 @@ export function follow(options: FollowOptions): Follower {
   const ids: string[] = [];
   let run: RunView | null = null;
   let lastEventId: string | null = null;
-  const bySnapshot: Fact[][] = [];
-  let availableCredits: number | undefined;
+  let snapshots = 0;
   let connections = 0;
 
   const hear = ({ event, id, data }: { event: string; id: string | undefined; data: string }) => {
     if (event === 'snapshot') {
-      const snapshot = JSON.parse(data) as Snapshot;
-      bySnapshot.push([]);
-      run = snapshot.run?.council ?? null;
-      availableCredits = snapshot.balance?.available_credits;
+      snapshots += 1;
+      run = (JSON.parse(data) as Snapshot).run?.council ?? null;
     }
     if (event === 'fact') {
       const fact = JSON.parse(data) as Fact;
       facts.push(fact);
-      bySnapshot.at(-1)?.push(fact);
-      if (fact.entity.kind === 'account')
-        availableCredits = Number(fact.patch['available_credits']);
       if (run !== null && fact.entity.kind === 'run' && fact.entity.id === watching)
         run = applyPatch(run, fact.patch, fact.version);
     }
@@ -122,9 +112,7 @@ export function follow(options: FollowOptions): Follower {
     run: () => run,
     facts: () => facts,
     ids: () => ids,
-    snapshots: () => bySnapshot.length,
-    factsBySnapshot: () => bySnapshot,
-    availableCredits: () => availableCredits,
+    snapshots: () => snapshots,
     connections: () => connections,
     until: async (what, found, timeoutMs) =>
       eventually(what, () => (run !== null && found(run) ? run : null), timeoutMs),
