@@ -533,13 +533,13 @@ export async function runsUnderway(client: Queryable, before: string): Promise<s
  */
 export async function readOpenHolds(
   client: Queryable,
-): Promise<{ open: number; oldestSeconds: number }> {
-  const { rows } = await client.query<{ open: number; oldestSeconds: number }>(
-    `select count(*)::float8 as open,
+): Promise<{ count: number; oldestSeconds: number }> {
+  const { rows } = await client.query<{ count: number; oldestSeconds: number }>(
+    `select count(*)::float8,
        coalesce(extract(epoch from now() - min(started_at)::timestamptz), 0)::float8
          as "oldestSeconds"
      from optimization_list
-     where status in ('pending', 'processing') and status = 'processing' and price > 0`,
+     where status = 'processing' and price > 0`,
   );
   return rows[0]!;
 }

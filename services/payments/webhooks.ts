@@ -80,9 +80,9 @@ async function openWebhookEvent(
 /** Events that wait, and the age of the oldest. The index `stripe_event_open` holds these rows alone. */
 export async function readWebhookBacklog(
   client: Queryable,
-): Promise<{ waiting: number; oldestSeconds: number }> {
-  const { rows } = await client.query<{ waiting: number; oldestSeconds: number }>(
-    `select count(*)::float8 as waiting,
+): Promise<{ count: number; oldestSeconds: number }> {
+  const { rows } = await client.query<{ count: number; oldestSeconds: number }>(
+    `select count(*)::float8,
        coalesce(extract(epoch from now() - min(received_at)), 0)::float8 as "oldestSeconds"
      from stripe_event where processed_at is null`,
   );

@@ -7,7 +7,7 @@ import { readWebhookBacklog } from '#services/payments/webhooks.ts';
 import { readJobBacklog } from '#services/platform/jobs/backlog.ts';
 import { readMailBacklog } from '#services/platform/mail/backlog.ts';
 import type { Reading } from '#services/platform/telemetry/readings.ts';
-import type { Metrics } from '#services/platform/telemetry/registry.ts';
+import type { Definition, Metrics } from '#services/platform/telemetry/registry.ts';
 
 /**
  * Figures of the whole database. Every worker shows the same ones, so a query takes their maximum and never
@@ -97,28 +97,6 @@ function transactionReading(metrics: Metrics, client: Queryable): Reading {
   };
 }
 
-function holdReading(metrics: Metrics, client: Queryable): Reading {
-  const open = metrics.gauge({
-    name: 'sevenfold_holds_open',
-    help: 'Started runs whose credits are held',
-  });
-  const oldest = metrics.gauge({
-    name: 'sevenfold_oldest_hold_seconds',
-    help: 'Seconds since the oldest run with held credits started; 0 without one',
-  });
-  return {
-    name: 'holds',
-    gauges: [open, oldest],
-    async read() {
-      const holds = await readOpenHolds(client);
-      return () => {
-        open.set(holds.open);
-        oldest.set(Math.max(0, holds.oldestSeconds));
-      };
-    },
-  };
-}
-
 const jobStates = ['due', 'queued', 'running', 'scheduled', 'failed'] as const;
 
 function jobReading(metrics: Metrics, client: Queryable): Reading {
@@ -147,46 +125,60 @@ function jobReading(metrics: Metrics, client: Queryable): Reading {
   };
 }
 
-function mailReading(metrics: Metrics, client: Queryable): Reading {
-  const queued = metrics.gauge({
-    name: 'sevenfold_mails_queued',
-    help: 'Emails that wait to be sent',
-  });
-  const oldest = metrics.gauge({
-    name: 'sevenfold_oldest_mail_seconds',
-    help: 'Age of the oldest email that waits to be sent; 0 without one',
-  });
+/** Rows that wait, and the age of the oldest; 0 without one. */
+function backlogReading(
+  metrics: Metrics,
+  name: string,
+  [waiting, age]: readonly [Definition<never>, Definition<never>],
+  read: () => Promise<{ count: number; oldestSeconds: number }>,
+): Reading {
+  const count = metrics.gauge(waiting);
+  const oldest = metrics.gauge(age);
   return {
-    name: 'mails',
-    gauges: [queued, oldest],
+    name,
+    gauges: [count, oldest],
     async read() {
-      const mails = await readMailBacklog(client);
+      const backlog = await read();
       return () => {
-        queued.set(mails.queued);
-        oldest.set(Math.max(0, mails.oldestSeconds));
+        count.set(backlog.count);
+        oldest.set(Math.max(0, backlog.oldestSeconds));
       };
     },
   };
 }
 
-function webhookReading(metrics: Metrics, client: Queryable): Reading {
-  const waiting = metrics.gauge({
-    name: 'sevenfold_webhook_events_waiting',
-    help: 'Webhook events of the payment provider that are stored and not processed',
-  });
-  const oldest = metrics.gauge({
-    name: 'sevenfold_oldest_webhook_event_seconds',
-    help: 'Age of the oldest webhook event that is not processed; 0 without one',
-  });
-  return {
-    name: 'webhooks',
-    gauges: [waiting, oldest],
-    async read() {
-      const backlog = await readWebhookBacklog(client);
-      return () => {
-        waiting.set(backlog.waiting);
-        oldest.set(Math.max(0, backlog.oldestSeconds));
-      };
+function holdReading(metrics: Metrics, client: Queryable): Reading {
+  const definitions = [
+    { name: 'sevenfold_holds_open', help: 'Started runs whose credits are held' },
+    {
+      name: 'sevenfold_oldest_hold_seconds',
+      help: 'Seconds since the oldest run with held credits started; 0 without one',
     },
-  };
+  ] as const;
+  return backlogReading(metrics, 'holds', definitions, async () => readOpenHolds(client));
+}
+
+function mailReading(metrics: Metrics, client: Queryable): Reading {
+  const definitions = [
+    { name: 'sevenfold_mails_queued', help: 'Emails that wait to be sent' },
+    {
+      name: 'sevenfold_oldest_mail_seconds',
+      help: 'Age of the oldest email that waits to be sent; 0 without one',
+    },
+  ] as const;
+  return backlogReading(metrics, 'mails', definitions, async () => readMailBacklog(client));
+}
+
+function webhookReading(metrics: Metrics, client: Queryable): Reading {
+  const definitions = [
+    {
+      name: 'sevenfold_webhook_events_waiting',
+      help: 'Webhook events of the payment provider that are stored and not processed',
+    },
+    {
+      name: 'sevenfold_oldest_webhook_event_seconds',
+      help: 'Age of the oldest webhook event that is not processed; 0 without one',
+    },
+  ] as const;
+  return backlogReading(metrics, 'webhooks', definitions, async () => readWebhookBacklog(client));
 }

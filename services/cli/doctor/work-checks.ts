@@ -1,6 +1,9 @@
 import { counted } from '#services/cli/command.ts';
 import { longestRunMs } from '#services/models/strategies.ts';
+import { readWebhookBacklog } from '#services/payments/webhooks.ts';
 import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
+import { readJobBacklog } from '#services/platform/jobs/backlog.ts';
+import { readMailBacklog } from '#services/platform/mail/backlog.ts';
 import { elseOk, ok, warning, wrong } from './finding.ts';
 import type { Check } from './finding.ts';
 
@@ -30,16 +33,9 @@ const workers: Check = {
 const jobs: Check = {
   name: 'jobs',
   async runOnDatabase({ database: { pool } }) {
-    const { rows } = await pool.query<{ task: string; failed: number; waiting: number }>(
-      `select task_identifier as task,
-         count(*) filter (where attempts >= max_attempts and locked_at is null)::integer as failed,
-         coalesce(extract(epoch from now() - min(run_at) filter (
-           where attempts < max_attempts and locked_at is null and queue_name is null)), 0)::float8
-           as waiting
-       from graphile_worker.jobs group by task_identifier order by task_identifier`,
-    );
+    const tasks = await readJobBacklog(pool);
     return elseOk(
-      rows.flatMap(({ task, failed, waiting }) => [
+      tasks.flatMap(({ task, failed, oldestDueSeconds: waiting }) => [
         ...(failed > 0
           ? [
               wrong(
@@ -101,38 +97,31 @@ const holds: Check = {
 const backlogs: Check = {
   name: 'emails and webhooks',
   async runOnDatabase({ env, database: { pool } }) {
-    const { rows } = await pool.query<Record<'mails' | 'mailAge' | 'events' | 'eventAge', number>>(
-      `select mail.count::integer as mails, mail.age::float8 as "mailAge",
-         event.count::integer as events, event.age::float8 as "eventAge"
-       from (select count(*), coalesce(extract(epoch from now() - min(created_at)), 0) as age
-             from mail where status = 'queued') mail,
-            (select count(*), coalesce(extract(epoch from now() - min(received_at)), 0) as age
-             from stripe_event where processed_at is null) event`,
-    );
-    const { mails, mailAge, events, eventAge } = rows[0]!;
+    const mails = await readMailBacklog(pool);
+    const events = await readWebhookBacklog(pool);
     const minutes = (seconds: number) => `${Math.round(seconds / 60)} min`;
     return elseOk(
       [
-        ...(mailAge > mailSeconds
+        ...(mails.oldestSeconds > mailSeconds
           ? [
               warning(
-                `${counted(mails, 'email')} not sent, the oldest for ${minutes(mailAge)}`,
+                `${counted(mails.count, 'email')} not sent, the oldest for ${minutes(mails.oldestSeconds)}`,
                 env.smtpUrl === null && env.mode === 'production'
                   ? 'set SMTP_URL'
                   : 'run: jobs list --task send-mail',
               ),
             ]
           : []),
-        ...(eventAge > webhookSeconds
+        ...(events.oldestSeconds > webhookSeconds
           ? [
               wrong(
-                `${counted(events, 'webhook event')} not processed, the oldest for ${minutes(eventAge)}`,
+                `${counted(events.count, 'webhook event')} not processed, the oldest for ${minutes(events.oldestSeconds)}`,
                 'run: jobs list --task process-webhook-event',
               ),
             ]
           : []),
       ],
-      `${counted(mails, 'email')} and ${counted(events, 'webhook event')} waiting, none for long`,
+      `${counted(mails.count, 'email')} and ${counted(events.count, 'webhook event')} waiting, none for long`,
     );
   },
 };

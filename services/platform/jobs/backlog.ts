@@ -43,7 +43,7 @@ export async function readJobBacklog(client: Queryable): Promise<TaskBacklog[]> 
        from graphile_worker._private_jobs limit $1
      ) job
      join graphile_worker._private_tasks task on task.id = job.task_id
-     group by task.identifier`,
+     group by task.identifier order by task.identifier`,
     [mostJobs],
   );
   return rows;
