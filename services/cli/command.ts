@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
@@ -138,6 +140,24 @@ export function text(call: Pick<CliCall, 'options'>, name: string): string | und
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The whole number of an option. @throws UsageError */
+export function numberOf(
+  call: Pick<CliCall, 'options'>,
+  name: string,
+  { usual, most }: { usual: number; most: number },
+): number {
+  const given = text(call, name);
+  const count = given === undefined ? usual : Number(given);
+  if (!Number.isSafeInteger(count) || count < 1 || count > most)
+    throw new UsageError(`--${name} must be a whole number from 1 to ${most}`);
+  return count;
+}
+
+/** Words of others must not write lines of their own, or give the terminal commands. */
+export function printable(line: string): string {
+  return line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+}
+
 export function print(line: string): void {
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
   process.stdout.write(`${line}\n`);
@@ -159,6 +179,16 @@ export async function confirmed(question: string): Promise<boolean> {
   const given = await Promise.race([terminal.question(`${question} Type yes to confirm: `), ended]);
   terminal.close();
   return given.trim().toLowerCase() === 'yes';
+}
+
+/** For `--out`. What it holds is private, and a file that exists may be open to others. @throws UsageError */
+export async function newFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--out must be a new file: ${reason}`);
+  }
 }
 
 /** JSON with --json, otherwise lines. */

@@ -19,6 +19,7 @@ import {
 import type { CliCall, CliCommand, ReadingCall } from './command.ts';
 import { differenceLines, trialLine, verifyCommand } from './credits/verify.ts';
 import { personNamed, userIdNamed } from './database.ts';
+import { timeOf } from './time.ts';
 import type { Reading } from './database.ts';
 import { creditStream } from '#services/credits/account/events.ts';
 
@@ -137,20 +138,6 @@ export function cutOf(at: string | undefined): Cut | undefined {
   if (time === null)
     throw new UsageError('--at must be a position or a time (ISO 8601, UTC unless it says so)');
   return { at: time };
-}
-
-/** `Date.parse` also takes -1, and reads the 30th of February as a day in March. */
-function timeOf(given: string): string | null {
-  const match =
-    /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.exec(
-      given,
-    );
-  const day = Date.parse(`${match?.[1]}T00:00:00Z`);
-  if (!match || Number.isNaN(day) || !new Date(day).toISOString().startsWith(match[1] ?? ''))
-    return null;
-  const isUtc = given.includes('T') && match[2] === undefined;
-  const time = Date.parse(isUtc ? `${given}Z` : given);
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
 async function replayOf(database: Reading, userId: string, cut?: Cut): Promise<Replay> {

@@ -53,7 +53,7 @@ export async function openDatabase(
   log: Log,
   resources: AsyncDisposableStack,
 ): Promise<Database> {
-  const urls = await databaseUrls(settings, log, resources);
+  const urls = await databaseUrls(settings, (message) => log.debug(message), resources);
   await prepareDatabase(urls, settings.mode, log);
   const env = { ...settings, databaseUrl: urls.appUrl };
   const ownerPool = createPool(urls.ownerUrl, {
@@ -69,16 +69,14 @@ export async function openDatabase(
   return { ...core, env, ownerPool, ownerUrl: urls.ownerUrl };
 }
 
-async function databaseUrls(
+/** Joins or starts the embedded Postgres where no other one is named. */
+export async function databaseUrls(
   env: Env,
-  log: Log,
+  log: (message: string) => void,
   resources: AsyncDisposableStack,
 ): Promise<DatabaseUrls> {
   if (env.databaseUrl !== null) return namedDatabase(env);
-  const server = await startEmbeddedPostgres({
-    dataDir: env.dataDir,
-    log: (message) => log.debug(message),
-  });
+  const server = await startEmbeddedPostgres({ dataDir: env.dataDir, log });
   resources.defer(async () => server.stop());
   return embeddedDatabase(server);
 }

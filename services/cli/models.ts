@@ -24,6 +24,7 @@ import { SettingsError } from '#services/platform/process/env.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { printResult, say, table, text, UsageError } from './command.ts';
 import type { SettingsCommand } from './command.ts';
+import { dayOf } from './time.ts';
 
 // ── list ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -254,9 +255,9 @@ const sync: SettingsCommand = {
 
 function sinceOf(given: string | undefined, now: number): number {
   if (given === undefined) return now - newDays * 86_400_000;
-  const at = /^\d{4}-\d\d-\d\d$/.test(given) ? Date.parse(given) : Number.NaN;
-  if (Number.isNaN(at)) throw new UsageError('--since must be a day such as 2026-09-01');
-  return at;
+  const day = dayOf(given);
+  if (day === null) throw new UsageError('--since must be a day such as 2026-09-01');
+  return Date.parse(day);
 }
 
 const newDays = 90;

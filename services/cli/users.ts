@@ -18,8 +18,11 @@ import type { ErasureList } from '#services/platform/process/erasure-log.ts';
 import { csvLine } from '#services/platform/csv.ts';
 import { erasureOf } from '#services/core.ts';
 import {
+  counted,
+  numberOf,
   operatorName,
   print,
+  printable,
   printResult,
   required,
   say,
@@ -47,7 +50,7 @@ const list: CliCommand = {
   },
   async run(call) {
     const { pool, audit } = call.database;
-    const accounts = await listUsers(pool, limitOf(text(call, 'limit')));
+    const accounts = await listUsers(pool, numberOf(call, 'limit', listed));
     const rows = accounts.map(describe);
     await audit({
       actor: operatorName(),
@@ -59,17 +62,10 @@ const list: CliCommand = {
     const cells = rows.map((row) => columns.map((column) => row[column]));
     if (call.options['csv'] === true)
       for (const line of [columns, ...cells]) print(csvLine(line).trimEnd());
-    else printResult(call, rows, table([columns, ...cells].map((line) => line.map(inOneLine))));
+    else printResult(call, rows, table([columns, ...cells].map((line) => line.map(printable))));
     return 0;
   },
 };
-
-function limitOf(given: string | undefined): number {
-  const limit = given === undefined ? listed.usual : Number(given);
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > listed.most)
-    throw new UsageError(`--limit must be a whole number from 1 to ${listed.most}`);
-  return limit;
-}
 
 type Described = {
   id: string;
@@ -98,11 +94,6 @@ function stateOf({ erasing_at, email_confirmed_at }: Account): Described['state'
   return email_confirmed_at === null ? 'unconfirmed' : 'active';
 }
 
-/** Users choose their names, and a terminal interprets some characters. */
-function inOneLine(cell: string): string {
-  return cell.replace(/\p{C}/gu, '\uFFFD');
-}
-
 const show: CliCommand = {
   noun: 'users',
   verb: 'show',
@@ -127,18 +118,18 @@ const show: CliCommand = {
       ...table(
         Object.entries(described).map(([name, value]) => [
           name.replaceAll('_', ' '),
-          inOneLine(String(value)),
+          printable(String(value)),
         ]),
       ),
       '',
       `${balance.available_credits} credits available, ${balance.reserved_credits} reserved, ${balance.debt_credits} owed`,
-      keys === 1 ? '1 live API key' : `${keys} live API keys`,
+      counted(keys, 'live API key'),
       '',
       ...table([
         ['session', 'device', 'address', 'by', 'last used'],
         ...sessions.map((session) => [
           session.id,
-          inOneLine(session.device),
+          printable(session.device),
           session.address,
           session.method,
           session.last_used_at,
@@ -195,9 +186,7 @@ const endSessions: CliCommand = {
       userId: id,
       detail: { reason: 'operator', count: ended },
     });
-    printResult(call, { id, ended }, [
-      ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`,
-    ]);
+    printResult(call, { id, ended }, [`Ended ${counted(ended, 'session')}.`]);
     return 0;
   },
 };

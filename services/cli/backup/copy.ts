@@ -6,7 +6,8 @@ import { describeCluster, foldersOf, prepareFolders } from '#db/embedded/cluster
 import { openDatabase } from '#services/cli/database.ts';
 import type { Database } from '#services/cli/database.ts';
 import type { Env } from '#services/platform/process/env.ts';
-import type { Log } from '#services/platform/process/log.ts';
+import { createLog } from '#services/platform/process/log.ts';
+import { say } from '#services/cli/command.ts';
 
 /**
  * Makes a data folder of a backup, starts Postgres there and opens the database as an app of this version
@@ -16,8 +17,9 @@ import type { Log } from '#services/platform/process/log.ts';
  */
 export async function openBackup(
   backup: Backup,
-  { env, log, dataDir, resources }: BackupPlace,
+  { env, dataDir, resources }: BackupPlace,
 ): Promise<Database> {
+  say('Copying the backup and starting Postgres…');
   await mkdir(dataDir, { recursive: true });
   // When root runs this, Postgres runs as another user, who has to enter the folder.
   await chmod(dataDir, 0o755);
@@ -26,12 +28,12 @@ export async function openBackup(
   await layOut(backup, cluster.folders.cluster, cluster.runAs);
   await openCopy(cluster);
   const erasureLog = join(dataDir, 'erasures.ndjson');
+  const log = createLog({ level: 'error', process: 'cli', destination: process.stderr });
   return openDatabase({ ...env, dataDir, erasureLog, databaseUrl: null }, log, resources);
 }
 
 export type BackupPlace = {
   env: Env;
-  log: Log;
   /** The data folder to make. */
   dataDir: string;
   /** Closes the database and stops its Postgres. */

@@ -3,7 +3,7 @@ import { openCluster } from '#db/embedded/cluster.ts';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { backupDays } from '#services/platform/contract.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
-import { printResult, say, text, UsageError } from '#services/cli/command.ts';
+import { numberOf, printResult, say, text } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { backupsFolder, requireDatabase } from './folders.ts';
 import { summaryOf } from './list.ts';
@@ -24,7 +24,7 @@ export const create: SettingsCommand = {
   async runOnSettings(call) {
     const { env } = call;
     requireDatabase(env);
-    const days = daysOf(text(call, 'keep-days'));
+    const days = numberOf(call, 'keep-days', { usual: backupDays, most: backupDays });
     const into = backupsFolder(env, text(call, 'out'));
     const silent = () => undefined;
     const server = await startEmbeddedPostgres({ dataDir: env.dataDir, log: silent });
@@ -42,10 +42,3 @@ export const create: SettingsCommand = {
     }
   },
 };
-
-function daysOf(given: string | undefined): number {
-  const days = given === undefined ? backupDays : Number(given);
-  if (!Number.isInteger(days) || days < 1 || days > backupDays)
-    throw new UsageError(`--keep-days must be a whole number from 1 to ${backupDays}`);
-  return days;
-}

@@ -7,7 +7,6 @@ import { foldersOf, isInitialised, prepareFolders, runningServer } from '#db/emb
 import type { Folders } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { localKeyFile, replaceLocalKeys } from '#services/platform/process/local-keys.ts';
-import { createLog } from '#services/platform/process/log.ts';
 import { confirmed, printResult, required, say, text } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import {
@@ -83,11 +82,9 @@ async function prepare(
     await mkdir(draft.keys, { recursive: true });
     await copyFile(folders.passwords, draft.passwords);
   }
-  const log = createLog({ level: 'error', process: 'cli', destination: process.stderr });
   const resources = new AsyncDisposableStack();
   try {
-    say('Copying the backup and starting Postgres…');
-    const database = await openBackup(backup, { env, log, dataDir: draft.data, resources });
+    const database = await openBackup(backup, { env, dataDir: draft.data, resources });
     const { keys, closed } = await database.sealer.checkKeys();
     if (closed > 0) throw new RestoreRefused(closedLine(closed, keys));
     return await afterRestore(database, wanted);

@@ -4,8 +4,7 @@ import type { Backup } from '#db/backup/backups.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { projections } from '#projections/index.ts';
 import { verify as verifyProjection } from '#projections/engine/verify.ts';
-import { createLog } from '#services/platform/process/log.ts';
-import { printResult, required, say } from '#services/cli/command.ts';
+import { printResult, required } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { verifyCredits } from '#services/cli/credits/verify.ts';
 import type { Database } from '#services/cli/database.ts';
@@ -23,11 +22,9 @@ export const verify: SettingsCommand = {
     requireEmbedded(env);
     const backup = await backupNamed(env, required(call, 0, 'name of the backup'));
     const dataDir = mkdtempSync(join(env.dataDir, '.verify-'));
-    const log = createLog({ level: 'error', process: 'cli', destination: process.stderr });
     const resources = new AsyncDisposableStack();
     try {
-      say('Copying the backup and starting Postgres…');
-      const database = await openBackup(backup, { env, log, dataDir, resources });
+      const database = await openBackup(backup, { env, dataDir, resources });
       const checks = await checksOf(database, backup);
       const verified = checks.every(({ ok }) => ok);
       printResult(call, { name: backup.manifest.name, verified, checks }, [

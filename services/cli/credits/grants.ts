@@ -1,6 +1,7 @@
 import { csvLine } from '#services/platform/csv.ts';
 import { IntegrityError } from '#services/platform/seal.ts';
 import {
+  counted,
   operatorName,
   print,
   printResult,
@@ -9,6 +10,7 @@ import {
   UsageError,
 } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
+import { dayOf } from '#services/cli/time.ts';
 import { asOperator } from '#services/cli/people/operator.ts';
 import type { Database, Reading } from '#services/cli/database.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
@@ -31,7 +33,9 @@ const grants: CliCommand = {
   reads: true,
   async run(call) {
     const { database, options } = call;
-    const since = dayOf(text(call, 'since'));
+    const since = text(call, 'since') ?? null;
+    if (since !== null && dayOf(since) === null)
+      throw new UsageError('--since must be a UTC day such as 2026-11-20');
     const open = options['open'] === true ? asOperator(database) : null;
     const events = await readGrants(database, since);
     if (open !== null) await recordOpening(open, events);
@@ -48,7 +52,7 @@ const grants: CliCommand = {
       '',
       ...operators.map(
         ({ operator, grants: count, credits }) =>
-          `${operator}: ${credits} credits in ${count} ${count === 1 ? 'grant' : 'grants'}`,
+          `${operator}: ${credits} credits in ${counted(count, 'grant')}`,
       ),
     ]);
     return 0;
@@ -67,15 +71,6 @@ type Grant = {
   /** `[sealed]`, what the operator wrote, `[erased]` or `[damaged]`; null when nothing was written. */
   reason: string | null;
 };
-
-/** `Date.parse` reads the 30th of February as a day in March. */
-function dayOf(given: string | undefined): string | null {
-  if (given === undefined) return null;
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(given) ? Date.parse(`${given}T00:00:00Z`) : NaN;
-  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(given))
-    throw new UsageError('--since must be a UTC day such as 2026-11-20');
-  return given;
-}
 
 type EventRow = {
   stream_id: string;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from '#services/platform/process/env.ts';
-import { counted, print, printResult, say } from '#services/cli/command.ts';
+import { counted, printResult, say } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { databaseChecks } from './database-checks.ts';
 import { wrong } from './finding.ts';
@@ -42,11 +42,11 @@ const doctor: SettingsCommand = {
     const asks = call.options['providers'] === true;
     await using resources = new AsyncDisposableStack();
     const findings = await examine(call.env, resources, asks ? [...checks, answers] : checks);
-    if (call.options['json'] !== true) for (const line of findings.map(lineOf)) print(line);
     const problems = findings.filter(({ state }) => state === 'wrong').length;
     const warnings = findings.filter(({ state }) => state === 'warning').length;
     const healthy = problems === 0;
     printResult(call, { healthy, problems, warnings, findings }, [
+      ...findings.map(lineOf),
       `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`,
     ]);
     return healthy ? 0 : 1;

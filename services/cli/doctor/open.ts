@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createPool } from '#db/connect.ts';
 import { EmbeddedPostgresError, foldersOf } from '#db/embedded/cluster.ts';
-import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
-import { embeddedDatabase, namedDatabase } from '#services/migrate.ts';
-import type { DatabaseUrls } from '#services/migrate.ts';
+import { databaseUrls } from '#services/cli/database.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { warning, wrong } from './finding.ts';
 import type { CheckedDatabase, Finding } from './finding.ts';
@@ -23,7 +21,7 @@ export async function openDatabase(
       finding: warning(`there is no database in ${env.dataDir} yet`, 'npm start creates it'),
     };
   try {
-    const urls = await urlsOf(env, resources);
+    const urls = await databaseUrls(env, () => undefined, resources);
     const pool = poolOf(urls.appUrl, resources);
     const ownerPool = urls.ownerUrl === urls.appUrl ? pool : poolOf(urls.ownerUrl, resources);
     await pool.query('select 1');
@@ -33,21 +31,11 @@ export async function openDatabase(
   }
 }
 
-async function urlsOf(env: Env, resources: AsyncDisposableStack): Promise<DatabaseUrls> {
-  if (env.databaseUrl !== null) return namedDatabase(env);
-  const server = await startEmbeddedPostgres({ dataDir: env.dataDir, log: () => undefined });
-  resources.defer(async () => server.stop());
-  return embeddedDatabase(server);
-}
-
 function poolOf(url: string, resources: AsyncDisposableStack) {
-  const limited = new URL(url);
-  const theirs = limited.searchParams.get('options');
-  const ours = `-c statement_timeout=${statementMs}`;
-  limited.searchParams.set('options', theirs === null ? ours : `${theirs} ${ours}`);
-  const pool = createPool(limited.href, {
+  const pool = createPool(url, {
     max: 4,
     applicationName: 'sevenfold doctor',
+    statementMs,
     // The query on a lost connection fails, too, and says so.
     onError: () => undefined,
   });

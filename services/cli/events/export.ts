@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { open as openFile, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { exportEvents } from '#db/log-file/export.ts';
 import type { Selection } from '#db/log-file/format.ts';
 import { creditStream } from '#services/credits/account/events.ts';
@@ -7,6 +7,7 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
 import {
   counted,
+  newFile,
   operatorName,
   printResult,
   say,
@@ -16,6 +17,7 @@ import {
 import type { CliCommand, ReadingCall } from '#services/cli/command.ts';
 import { userIdNamed } from '#services/cli/database.ts';
 import type { Reading } from '#services/cli/database.ts';
+import { timeOf } from '#services/cli/time.ts';
 
 /** Between two lines of progress. */
 const progressEvents = 100_000;
@@ -45,7 +47,7 @@ export const exportCommand: CliCommand = {
       const entry = { actor: operatorName(), action: 'events.exported', subject: of ?? 'all' };
       await database.audit({ ...entry, detail });
     }
-    const sink = await openSink(out);
+    const sink = out === '-' ? stdoutSink() : await fileSink(out);
     try {
       let next = progressEvents;
       const exported = await exportEvents(database.pool, {
@@ -84,7 +86,7 @@ export const exportCommand: CliCommand = {
 async function selectionOf(call: ReadingCall): Promise<Selection> {
   const account = text(call, 'account');
   const run = text(call, 'run');
-  const range = { since: timeOf(call, 'since'), until: timeOf(call, 'until') };
+  const range = { since: timeFrom(call, 'since'), until: timeFrom(call, 'until') };
   if (account !== undefined && run !== undefined)
     throw new UsageError('Choose --account or --run, not both');
   if (account !== undefined) {
@@ -97,15 +99,12 @@ async function selectionOf(call: ReadingCall): Promise<Selection> {
     : { scope: 'run', of: run, ...range, streams: [await streamOfRun(call.database, run)] };
 }
 
-function timeOf(call: ReadingCall, name: 'since' | 'until'): string | null {
+function timeFrom(call: ReadingCall, name: 'since' | 'until'): string | null {
   const given = text(call, name);
-  if (given === undefined) return null;
-  const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/.test(given);
-  const time = isTime ? Date.parse(given) : Number.NaN;
-  // `Date.parse` reads the 30th of February as a day in March.
-  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(given.slice(0, 10)))
+  const time = given === undefined ? null : timeOf(given);
+  if (given !== undefined && time === null)
     throw new UsageError(`--${name} must be a UTC time such as 2026-11-01 or 2026-11-01T12:00Z`);
-  return new Date(time).toISOString();
+  return time;
 }
 
 async function runsOf({ pool }: Reading, userId: string): Promise<string[]> {
@@ -131,25 +130,19 @@ type Sink = {
 };
 
 /** @throws UsageError */
-async function openSink(out: string): Promise<Sink> {
-  if (out === '-') return stdoutSink();
-  try {
-    const file = await openFile(out, 'wx', 0o600);
-    return {
-      write: async (lines) => void (await file.write(lines)),
-      close: async () => {
-        await file.sync();
-        await file.close();
-      },
-      discard: async () => {
-        await file.close();
-        await unlink(out);
-      },
-    };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--out must be a new file: ${reason}`);
-  }
+async function fileSink(path: string): Promise<Sink> {
+  const file = await newFile(path);
+  return {
+    write: async (lines) => void (await file.write(lines)),
+    close: async () => {
+      await file.sync();
+      await file.close();
+    },
+    discard: async () => {
+      await file.close();
+      await unlink(path);
+    },
+  };
 }
 
 function stdoutSink(): Sink {

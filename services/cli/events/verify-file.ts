@@ -1,14 +1,12 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { verifyLogFile } from '#db/log-file/verify.ts';
 import type { FileFault, FileVerification } from '#db/log-file/verify.ts';
-import { counted, printResult, UsageError } from '#services/cli/command.ts';
-import type { CliCall } from '#services/cli/command.ts';
+import { counted, printable, printResult, UsageError } from '#services/cli/command.ts';
+import type { Arguments } from '#services/cli/command.ts';
 import { rootsOf } from '#services/cli/credits/anchors.ts';
 
-type Call = Pick<CliCall, 'options' | 'positionals'>;
-
 /** Null when the argument names a stream. @throws UsageError for a file that cannot be read */
-export async function verifyFile(call: Call): Promise<number | null> {
+export async function verifyFile(call: Arguments): Promise<number | null> {
   const [named] = call.positionals;
   if (named === undefined || !isFile(named)) return null;
   const roots = rootsOf(call);
@@ -18,7 +16,7 @@ export async function verifyFile(call: Call): Promise<number | null> {
   });
   const { faults, unknownRoots, unprovedStreams } = found;
   const verified = faults.length + unknownRoots.length + unprovedStreams.length === 0;
-  printResult(call, { verified, ...documentOf(found) }, [...linesOf(found, roots, verified)]);
+  printResult(call, { verified, ...documentOf(found) }, linesOf(found, roots, verified));
   return verified ? 0 : 1;
 }
 
@@ -90,9 +88,4 @@ function linesOf(
 
 function faultLine({ line, field, problem }: FileFault): string {
   return `NOT  line ${line}${field === null ? '' : `, ${field}`}: ${problem}`;
-}
-
-/** A file of a stranger must not write lines of its own, or give the terminal commands. */
-function printable(line: string): string {
-  return line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }

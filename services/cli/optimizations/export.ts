@@ -1,6 +1,13 @@
-import { writeFile } from 'node:fs/promises';
 import { exportPack } from '#services/optimizations/audit/pack/export.ts';
-import { operatorName, print, required, say, text, UsageError } from '#services/cli/command.ts';
+import {
+  newFile,
+  operatorName,
+  print,
+  required,
+  say,
+  text,
+  UsageError,
+} from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
 import { asOperator } from '#services/cli/people/operator.ts';
 import type { Database } from '#services/cli/database.ts';
@@ -33,21 +40,12 @@ export const exportEvidence: CliCommand = {
       print(pack.file.trimEnd());
       return 0;
     }
-    await writeNew(out, pack.file);
+    await using file = await newFile(out);
+    await file.writeFile(pack.file);
     say(`Wrote ${out}. Its texts are ${pack.texts}.`);
     return 0;
   },
 };
-
-/** It may hold what a person wrote, and a file that exists may be open to others. @throws UsageError */
-async function writeNew(path: string, file: string): Promise<void> {
-  try {
-    await writeFile(path, file, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--out must be a new file: ${reason}`);
-  }
-}
 
 /** Before any text is opened. */
 export async function recordOpening({ audit }: Database, runId: string): Promise<void> {

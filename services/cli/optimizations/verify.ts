@@ -13,7 +13,14 @@ import { streamOf } from '#services/optimizations/run/events.ts';
 import { idPattern } from '#services/platform/ids.ts';
 import { recordOpening } from './export.ts';
 import { rootsOf } from '#services/cli/credits/anchors.ts';
-import { printResult, required, say, UsageError } from '#services/cli/command.ts';
+import {
+  counted,
+  printable,
+  printResult,
+  required,
+  say,
+  UsageError,
+} from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
 import type { Reading } from '#services/cli/database.ts';
 import { sourceOf } from './sealed-source.ts';
@@ -130,13 +137,7 @@ function report(
 /** Never a bare "Verified" where a text could have other words. */
 function verifiedSentence(unproven: number, subject: string): string {
   if (unproven === 0) return `Verified: ${subject}.`;
-  const texts = unproven === 1 ? '1 text' : `${unproven} texts`;
-  return `Verified, except the words of ${texts}, which nothing in the file proves: ${subject}.`;
-}
-
-/** A file of a stranger must not write lines of its own, or give the terminal commands. */
-function printable(line: string): string {
-  return line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  return `Verified, except the words of ${counted(unproven, 'text')}, which nothing in the file proves: ${subject}.`;
 }
 
 /** What only the database can show: its rows beside the chain. */

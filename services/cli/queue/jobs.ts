@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { inTransaction } from '#db/transaction.ts';
 import {
+  counted,
+  numberOf,
   operatorName,
   printResult,
   required,
@@ -53,7 +55,7 @@ const list: CliCommand = {
       `select ${columns}, count(*) over () as total from graphile_worker.jobs
        where ($1::text is null or task_identifier = $1) and (not $2 or ${hasFailed})
        order by (${hasFailed}) desc, run_at, id limit $3`,
-      [text(call, 'task') ?? null, failed, limitOf(text(call, 'limit'))],
+      [text(call, 'task') ?? null, failed, numberOf(call, 'limit', listed)],
     );
     const total = Number(rows[0]?.total ?? 0);
     printResult(call, rows.map(documentOf), [
@@ -66,13 +68,6 @@ const list: CliCommand = {
     return failed && total > 0 ? 1 : 0;
   },
 };
-
-function limitOf(given: string | undefined): number {
-  const limit = given === undefined ? listed.usual : Number(given);
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > listed.most)
-    throw new UsageError(`--limit must be a whole number from 1 to ${listed.most}`);
-  return limit;
-}
 
 function documentOf(job: Job): object {
   const { id, task, state, key, created_at, run_at, attempts, max_attempts, last_error } = job;
@@ -131,7 +126,7 @@ const retry: CliCommand = {
     });
     printResult(call, { retried }, [
       ...retried.map(({ id, task }) => `${id} ${task}`),
-      retried.length === 1 ? '1 job begins again.' : `${retried.length} jobs begin again.`,
+      counted(retried.length, 'job begins again.', 'jobs begin again.'),
     ]);
     if (which.id === null || retried.length > 0) return 0;
     say(await whyNot(pool, which.id));
