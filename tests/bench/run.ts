@@ -1,14 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPool } from '#db/connect.ts';
-import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
-import { migrate } from '#db/migrate.ts';
-import { projections, views } from '#projections/index.ts';
 import { createLog } from '#services/platform/process/log.ts';
 import { benchCalls } from './calls.ts';
 import { benchChamber } from './chamber.ts';
 import { benchCommands } from './commands.ts';
+import { openBenchDatabase } from './growth/database.ts';
 import { benchGrowth } from './growth/growth.ts';
 import { benchIdentity } from './identity.ts';
 import { benchPages } from './pages.ts';
@@ -20,8 +17,8 @@ import { benchText } from './text.ts';
 
 /**
  * All benchmarks in one run, each beside its limit and its peers, on a Postgres of their own with
- * fsync on. `--quick` takes a tenth of the time and says little; a name runs that one alone. Ratios within one run are what
- * counts: the same machine runs server and clients.
+ * fsync on. `--quick` takes a tenth of the time and says little; a name runs that one alone. Ratios within one
+ * run are what counts: the same machine runs server and clients.
  */
 const quick = process.argv.includes('--quick');
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -30,27 +27,14 @@ const byNameOnly = ['growth'];
 const valueOf = (name: string) =>
   process.argv.find((argument) => argument.startsWith(`--${name}=`))?.split('=')[1];
 const dataDir = mkdtempSync(join(tmpdir(), 'sevenfold-bench-'));
-// Postgres runs as another user when this runs as root.
-chmodSync(dataDir, 0o755);
 const log = createLog({ level: 'error', process: 'bench' });
-const server = await startEmbeddedPostgres({ dataDir, log: () => {} });
-const poolOptions = { max: 40, applicationName: 'bench', onError: () => {} };
-const pool = createPool(server.appUrl, poolOptions);
-const ownerPool = createPool(server.ownerUrl, { ...poolOptions, longTransactions: true });
+const database = await openBenchDatabase(dataDir);
 try {
-  const { functionName } = await migrate({
-    ownerUrl: server.ownerUrl,
-    appRole: new URL(server.appUrl).username,
-    auditorRole: new URL(server.auditorUrl).username,
-    projections,
-    views,
-    log: () => {},
-  });
   console.log(
     `${cpus().length} cores, Node ${process.version}, Postgres 18 beside it, fsync on${quick ? ', quick' : ''}`,
   );
+  const { appUrl, pool, ownerPool, functionName } = database;
   const shared = { pool, ownerPool, functionName, log };
-  const { appUrl } = server;
   const benches = {
     runs: async () =>
       benchRuns({ appUrl, dataDir, pool, log, runs: quick ? 5 : 20, facts: quick ? 20 : 200 }),
@@ -87,7 +71,6 @@ try {
   for (const [name, bench] of Object.entries(benches))
     if (named.includes(name) || (named.length === 0 && !byNameOnly.includes(name))) await bench();
 } finally {
-  await Promise.all([pool.end(), ownerPool.end()]);
-  await server.stop();
+  await database.stop();
   rmSync(dataDir, { recursive: true, force: true });
 }

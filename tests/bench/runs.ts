@@ -277,11 +277,9 @@ async function commitToClient(
     ),
   );
   const idle = await measure(consume, arrived, waiting, facts);
-  const load = new AbortController();
   const noise = loopFor(facts * 60, 32, async (writer) => others[writer]?.consume());
   const busy = await measure(consume, arrived, waiting, facts);
   await noise;
-  load.abort();
   stop.abort();
   await reading;
   printTable('From the answer to a write to the fact at a client of the stream', [

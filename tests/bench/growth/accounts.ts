@@ -130,13 +130,13 @@ function send(
   rows: Rows,
   account: Account,
   command: CreditCommand,
-  cause: Omit<Cause, 'fingerprint' | 'causationId'>,
+  cause: Omit<Cause, 'fingerprint'>,
 ): void {
   appendRows(
     rows,
     creditAccount,
     account.head,
-    { ...cause, fingerprint: fingerprintOf(command), causationId: null },
+    { ...cause, fingerprint: fingerprintOf(command) },
     decide(command, account.head.state),
   );
 }

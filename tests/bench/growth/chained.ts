@@ -16,9 +16,8 @@ export type Head<State> = {
 
 export type Cause = {
   commandId: string;
-  fingerprint: string | null;
+  fingerprint: string;
   correlationId: string;
-  causationId: string | null;
   actor: string;
   /** Milliseconds since 1970. */
   at: number;
@@ -59,7 +58,7 @@ export function appendRows<State, Event extends StoredEvent>(
   const { at, ...ids } = cause;
   const now = new Date(at).toISOString();
   const occurredAt = now > head.occurredAt ? now : head.occurredAt;
-  const metadata = { schemaVersion: 1, ...ids, occurredAt };
+  const metadata = { schemaVersion: 1, ...ids, causationId: null, occurredAt };
   const { streamId: stream } = head;
   for (const [index, event] of events.entries()) {
     const { type } = event;

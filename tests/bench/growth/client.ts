@@ -11,7 +11,7 @@ export type Client = {
   signIn(userId: string): Promise<Person>;
   /** The milliseconds of a call, and the `data` of its reply. */
   get(person: Person, path: string): Promise<{ ms: number; data: unknown }>;
-  /** Until the first event of this name has arrived; with its id, and what `meanwhile` left to wait for. */
+  /** Until the first event of this name has arrived; with its id. */
   stream(
     person: Person,
     options: { query?: string; lastEventId?: string; until: 'snapshot' | 'fact' },

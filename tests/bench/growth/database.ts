@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type pg from 'pg';
 import { createPool } from '#db/connect.ts';
 import { startEmbeddedPostgres } from '#db/embedded/embedded.ts';
 import { migrate } from '#db/migrate.ts';
@@ -12,21 +11,47 @@ import type { Log } from '#services/platform/process/log.ts';
 import { processService } from '#services/platform/process/supervise.ts';
 import type { Service } from '#services/platform/process/supervise.ts';
 
-/** A Postgres with the settings of the product, and what the processes over it are started with. */
-export type GrowthDatabase = {
+/** A Postgres with the settings of the product, fsync on. */
+export async function openBenchDatabase(dataDir: string) {
+  // Postgres runs as another user when this runs as root.
+  chmodSync(dataDir, 0o755);
+  const server = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  const { appUrl, ownerUrl, auditorUrl } = server;
+  const options = { max: 40, applicationName: 'bench', onError: () => {} };
+  const pool = createPool(appUrl, options);
+  const ownerPool = createPool(ownerUrl, { ...options, longTransactions: true });
+  const { functionName } = await migrate({
+    ownerUrl,
+    appRole: new URL(appUrl).username,
+    auditorRole: new URL(auditorUrl).username,
+    projections,
+    views,
+    log: () => {},
+  });
+  return {
+    appUrl,
+    ownerUrl,
+    pool,
+    ownerPool,
+    functionName,
+    async stop() {
+      await Promise.all([pool.end(), ownerPool.end()]);
+      await server.stop();
+    },
+  };
+}
+
+type BenchDatabase = Awaited<ReturnType<typeof openBenchDatabase>>;
+
+/** A database, and what the processes over it are started with. */
+export type GrowthDatabase = BenchDatabase & {
   name: string;
   dataDir: string;
-  appUrl: string;
-  ownerUrl: string;
-  pool: pg.Pool;
-  ownerPool: pg.Pool;
-  functionName: string;
   keys: LocalKeys;
   log: Log;
   port: number;
   publicUrl: string;
   service(name: string, file: string): Service;
-  stop(): Promise<void>;
 };
 
 export async function openDatabase(
@@ -39,22 +64,10 @@ export async function openDatabase(
   mkdirSync(dataDir, { recursive: true });
   // Postgres runs as another user when this runs as root.
   chmodSync(folder, 0o755);
-  chmodSync(dataDir, 0o755);
-  const server = await startEmbeddedPostgres({ dataDir, log: () => {} });
-  const options = { max: 20, applicationName: 'bench', onError: () => {} };
-  const pool = createPool(server.appUrl, options);
-  const ownerPool = createPool(server.ownerUrl, { ...options, longTransactions: true });
-  const { functionName } = await migrate({
-    ownerUrl: server.ownerUrl,
-    appRole: new URL(server.appUrl).username,
-    auditorRole: new URL(server.auditorUrl).username,
-    projections,
-    views,
-    log: () => {},
-  });
+  const database = await openBenchDatabase(dataDir);
   const publicUrl = `http://127.0.0.1:${port}`;
   const variables = {
-    DATABASE_URL: server.appUrl,
+    DATABASE_URL: database.appUrl,
     DATA_DIR: dataDir,
     SANDBOX_URL: `http://127.0.0.1:${port + 1}`,
     SANDBOX_PROFILE: 'instant',
@@ -65,13 +78,9 @@ export async function openDatabase(
     REQUIRE_EMAIL_CONFIRMATION: 'false',
   };
   return {
+    ...database,
     name,
     dataDir,
-    appUrl: server.appUrl,
-    ownerUrl: server.ownerUrl,
-    pool,
-    ownerPool,
-    functionName,
     keys: localKeys(dataDir),
     log,
     port,
@@ -82,10 +91,6 @@ export async function openDatabase(
         file: join(import.meta.dirname, '../../../services', file),
         variables,
       }),
-    async stop() {
-      await Promise.all([pool.end(), ownerPool.end()]);
-      await server.stop();
-    },
   };
 }
 

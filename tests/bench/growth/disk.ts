@@ -15,15 +15,10 @@ export async function diskOf(pool: pg.Pool): Promise<Disk> {
 }
 
 /** What a run takes, by table and index, where it is more than a hundredth of the whole. */
-export function printDisk(
-  columns: readonly { title: string; before: Disk; after: Disk; runs: number }[],
-): void {
-  const perRun = columns.map(({ before, after, runs }) => {
-    const each = [...after].map(
-      ([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / runs] as const,
-    );
-    return new Map(each);
-  });
+export function printDisk(columns: readonly { title: string; disk: Disk; runs: number }[]): void {
+  const perRun = columns.map(
+    ({ disk, runs }) => new Map([...disk].map(([name, bytes]) => [name, bytes / runs])),
+  );
   const totals = perRun.map((one) => [...one.values()].reduce((sum, bytes) => sum + bytes, 0));
   const names = [...new Set(perRun.flatMap((one) => [...one.keys()]))]
     .filter((name) => perRun.some((one, index) => (one.get(name) ?? 0) > totals[index]! / 100))

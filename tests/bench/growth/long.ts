@@ -2,19 +2,9 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { anchorDaily } from '#db/anchors.ts';
-import { sweepUnconfirmed } from '#services/identity/accounts/unconfirmed.ts';
-import { sweepErasures } from '#services/identity/erasure/erasure.ts';
-import { purgeLinks } from '#services/identity/links/links.ts';
-import { purgeSessions } from '#services/identity/sessions/sessions.ts';
-import { purgeMessages } from '#services/contact/messages.ts';
-import { openCore, paymentsOf } from '#services/core.ts';
-import { sweepOutcomes } from '#services/optimizations/outcomes/sweep.ts';
-import { sweepHidden, sweepRuns } from '#services/optimizations/sweep.ts';
-import { sweepPlans } from '#services/payments/plans/sweep.ts';
-import { sweepPayments } from '#services/payments/settle/sweep.ts';
-import { purgeMails } from '#services/platform/mail/mail.ts';
+import { openCore } from '#services/core.ts';
 import { readEnv } from '#services/platform/process/env.ts';
+import { sweepsOf } from '#services/sweeps.ts';
 import { milliseconds, printTable } from '#tests/bench/report.ts';
 import type { GrowthDatabase } from './database.ts';
 
@@ -57,25 +47,12 @@ async function sweepTimes(database: GrowthDatabase): Promise<Map<string, number>
   const settings = { DATA_DIR: dataDir, SANDBOX_URL: 'http://127.0.0.1:1' };
   const env = { ...readEnv(settings), databaseUrl: appUrl, dataKeys: keys.data, jwtKeys: keys.jwt };
   const core = await openCore('bench', { env, log, resources }, 8);
-  const { pool, bus, readState, clock } = core;
-  const payments = paymentsOf(core);
-  const now = new Date();
+  const { control, money } = sweepsOf(core, env);
   const times = new Map<string, number>();
-  for (const [name, sweep] of Object.entries<() => Promise<unknown>>({
-    'anchor-chains, the first anchor': async () => anchorDaily({ pool, clock, log }),
-    'anchor-chains, nothing to do': async () => anchorDaily({ pool, clock, log }),
-    'sweep-runs': async () => sweepRuns({ pool, bus, readState, clock, log }),
-    'sweep-hidden-runs': async () => sweepHidden({ pool, readState, log }),
-    'ask-outcomes': async () => sweepOutcomes(core),
-    'sweep-erasures': async () => sweepErasures(pool),
-    'sweep-unconfirmed': async () => sweepUnconfirmed(core),
-    'sweep-payments': async () => sweepPayments(payments),
-    'sweep-plans': async () => sweepPlans(payments),
-    'purge-sessions': async () => purgeSessions(pool, now),
-    'purge-links': async () => purgeLinks(pool, now),
-    'purge-mails': async () => purgeMails(core),
-    'purge-messages': async () => purgeMessages(core),
-  })) {
+  for (const [name, { sweep }] of [
+    ['anchor-chains, the first anchor', control['anchor-chains']!] as const,
+    ...Object.entries({ ...control, ...money }),
+  ]) {
     const begun = performance.now();
     await sweep();
     times.set(name, performance.now() - begun);

@@ -41,7 +41,7 @@ export async function measure(options: MeasureOptions): Promise<void> {
 type Side = {
   database: GrowthDatabase;
   client: Client;
-  /** Users that can pay, with the number of their runs, in a random order. */
+  /** Users that can pay, with few and with many runs, in a random order. */
   light: string[];
   heavy: string[];
   next: { light: number; heavy: number };
@@ -88,7 +88,7 @@ async function oneRound(sides: Sides, accounts: number, times: Times): Promise<v
   for (const side of sides)
     people.push({
       light: await signedIn(side, take(side, 'light', accounts)),
-      heavy: repeated(await signedIn(side, take(side, 'heavy', Math.ceil(accounts / 4))), accounts),
+      heavy: await signedIn(side, take(side, 'heavy', Math.ceil(accounts / 4))),
     });
   const buses = sides.map(({ database }) => createCommandBus({ ...database, clock: Date.now }));
   const ledgers = sides.map(({ database }, place) => ledgerOf(database.pool, buses[place]!));
@@ -116,6 +116,7 @@ async function oneRound(sides: Sides, accounts: number, times: Times): Promise<v
   for (const [what, kind, call] of work)
     for (let index = 0; index < accounts; index += 1)
       for (const place of index % 2 === 0 ? [0, 1] : [1, 0]) {
+        // The small database has one user with many runs.
         const of = people[place]![kind];
         note(times, what, place, await call(of[index % of.length]!, place));
       }
@@ -136,11 +137,6 @@ function note(times: Times, what: string, place: number, ms: number): void {
   const both = times.get(what) ?? [[], []];
   times.set(what, both);
   both[place]!.push(ms);
-}
-
-/** The small database has one user with many runs. */
-function repeated(people: readonly Person[], count: number): Person[] {
-  return Array.from({ length: count }, (_, index) => people[index % people.length]!);
 }
 
 /** A call that reads nothing of what is measured lets the process remember the token. */

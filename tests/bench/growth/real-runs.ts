@@ -25,11 +25,11 @@ export async function realRuns(database: GrowthDatabase, runs: number): Promise<
     let next = 0;
     const workers = Array.from({ length: atOnce }, async () => {
       while (next < runs) {
-        const user = await signUp(database);
+        const token = await signUp(database);
         for (let own = 0; own < runsPerUser && next < runs; own += 1) {
           const number = next;
           next += 1;
-          await oneRun(database, user, number);
+          await oneRun(database, token, number);
         }
       }
     });
@@ -41,7 +41,8 @@ export async function realRuns(database: GrowthDatabase, runs: number): Promise<
 
 const runsPerUser = 4;
 
-async function signUp(database: GrowthDatabase): Promise<{ token: string; userId: string }> {
+/** Returns the token of a user with enough credits. */
+async function signUp(database: GrowthDatabase): Promise<string> {
   const { token, user } = await send<{ token: string; user: { id: string } }>(
     database,
     '',
@@ -58,14 +59,10 @@ async function signUp(database: GrowthDatabase): Promise<{ token: string; userId
     commandId: randomUUID(),
   });
   await bus.close();
-  return { token, userId: user.id };
+  return token;
 }
 
-async function oneRun(
-  database: GrowthDatabase,
-  { token }: { token: string },
-  number: number,
-): Promise<void> {
+async function oneRun(database: GrowthDatabase, token: string, number: number): Promise<void> {
   const { id } = await send<{ id: string }>(database, token, '/optimizations', {
     challenge: `Should I open a second workshop number ${number}, or raise my prices?`,
     strategy: strategyIds[number % strategyIds.length],

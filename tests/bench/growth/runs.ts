@@ -110,7 +110,7 @@ export async function addRun(
   account: Account,
   at: number,
   kind: 'completed' | 'draft',
-): Promise<string> {
+): Promise<void> {
   const runId = newId('opt', at);
   const { userId } = account;
   await seal.createDataKey('run', runId, userId);
@@ -133,7 +133,6 @@ export async function addRun(
       commandId,
       fingerprint: command.fingerprint ?? commandId,
       correlationId: runId,
-      causationId: null,
       actor: command.actor ?? userId,
       at: moment,
     };
@@ -147,7 +146,6 @@ export async function addRun(
         });
   }
   headRows(rows, optimization, head);
-  return runId;
 }
 
 type Place = { runId: string; userId: string; at: number; creditsVersion: number };
