@@ -130,7 +130,7 @@ function logAt(level: Env['logLevel']): Log {
   return createLog({ level, process: 'cli', destination: process.stderr });
 }
 
-/** Without a connection the ordinary way says what is wrong with it. */
+/** False without a connection: `openDatabase` then reports what is wrong. */
 async function isAuditorAt(url: string): Promise<boolean> {
   return isAuditor(url).catch(() => false);
 }
