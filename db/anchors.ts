@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from './connect.ts';
 import { readStoredStream } from './streams.ts';
 import { lastPosition } from './reader.ts';
-import { beginReading, inTransaction } from './transaction.ts';
+import { beginReading, inTransaction, limitTo } from './transaction.ts';
 import { firstHash, verifyChain } from './chain.ts';
 import { anchorRoot, headLine, listRoot } from './anchor-root.ts';
 import type { AnchorHead, AnchorProof } from './anchor-root.ts';
@@ -56,9 +56,8 @@ async function makeAnchor(
 ): Promise<Anchor | null> {
   const { pool, log } = dependencies;
   const anchor = await inTransaction(pool, async (client) => {
-    // The first anchor reads the whole log. The timer of the connection's limit already runs.
-    await client.query('set local transaction_timeout = 0');
-    await client.query(`set local transaction_timeout = '60min'`);
+    // The first anchor reads the whole log.
+    await limitTo(client, '60min');
     await client.query('select pg_advisory_xact_lock($1)', [anchorLock]);
     if (day !== null && (await hasAnchorOf(client, day))) return null;
     return addAnchor(client, day, isoTime(dependencies));
@@ -197,6 +196,8 @@ export async function proveAnchored(
   return proveIn(client, streamId, rows[0]?.number ?? 0);
 }
 
+export const anchorTime = `to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt"`;
+
 /** The same for the anchor of a number. */
 export async function proveIn(
   client: Queryable,
@@ -204,8 +205,7 @@ export async function proveIn(
   number: number,
 ): Promise<AnchorProof | null> {
   const { rows } = await client.query<Omit<AnchorProof, 'path' | 'head'>>(
-    `select number::float8, previous_root as "previousRoot", root,
-       to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt"
+    `select number::float8, previous_root as "previousRoot", root, ${anchorTime}
      from chain_anchor where number = $1`,
     [number],
   );
@@ -221,8 +221,7 @@ export async function proveIn(
 /** Every anchor, oldest first, to compare their roots with those in the log. */
 export async function readAnchors(client: Queryable): Promise<Anchor[]> {
   const { rows } = await client.query<Anchor>(
-    `select number::float8, to_char(day, 'YYYY-MM-DD') as day,
-       to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt", heads, root
+    `select number::float8, to_char(day, 'YYYY-MM-DD') as day, ${anchorTime}, heads, root
      from chain_anchor order by number`,
   );
   return rows;
@@ -286,9 +285,7 @@ export async function verifyAnchors(
   return inTransaction(
     pool,
     async (client) => {
-      // The timer of the connection's limit already runs and has to be stopped first.
-      await client.query('set local transaction_timeout = 0');
-      await client.query(`set local transaction_timeout = '60min'`);
+      await limitTo(client, '60min');
       const anchors = await readAnchors(client);
       const roots = await brokenRoots(client);
       const { heads, broken } = await brokenStreams(client, streamId ?? null);

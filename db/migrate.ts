@@ -10,7 +10,7 @@ import { appendFunction, schema } from './append-function.ts';
 import { createPool } from './connect.ts';
 import type { Queryable } from './connect.ts';
 import { indexMessages } from './migrations/message-indexes.ts';
-import { grantRights, ownName, requireAuditor, separateRole } from './rights/rights.ts';
+import { auditorProblem, grantRights, ownName, separateRole } from './rights/rights.ts';
 import { transact, withShortLocks } from './transaction.ts';
 
 /**
@@ -95,7 +95,8 @@ async function migrateLocked(
 ): Promise<MigrateResult> {
   const migrations = readMigrations(options.folder);
   await requireSameOrigin(client, migrations);
-  await requireAuditorRole(client, options);
+  const problem = await auditorProblem(client, options);
+  if (problem !== null) throw new MigrationError(problem);
   await migrateEvents(options.ownerUrl, pool);
   await migrateJobs(pool);
   const applied = await applyMigrations(client, migrations, options.log);
@@ -107,12 +108,6 @@ async function migrateLocked(
   for (const name of toRebuild)
     options.log(`The read model ${name} is not complete; run: projections rebuild ${name}`);
   return { functionName, applied, toRebuild };
-}
-
-/** @throws MigrationError */
-async function requireAuditorRole(client: pg.PoolClient, options: MigrateOptions): Promise<void> {
-  const problem = await requireAuditor(client, options);
-  if (problem !== null) throw new MigrationError(problem);
 }
 
 async function migrateEvents(ownerUrl: string, pool: pg.Pool): Promise<void> {

@@ -4,6 +4,12 @@ import pg from 'pg';
 /** Opens a transaction that reads as of one moment and has no id. */
 export const beginReading = 'begin isolation level repeatable read, read only';
 
+/** Gives an open transaction another limit than its connection's, whose timer runs and has to be stopped first. */
+export async function limitTo(client: pg.ClientBase, limit: string): Promise<void> {
+  await client.query('set local transaction_timeout = 0');
+  await client.query(`set local transaction_timeout = '${limit}'`);
+}
+
 /**
  * Runs `work` in one transaction on a client of its own and commits it. Rejects with the first error; after
  * an error of the commit itself, the transaction may have happened.
@@ -71,7 +77,7 @@ export async function withShortLocks<Result>(
 // Lock not available, deadlock detected.
 const givesWay = new Set(['55P03', '40P01']);
 
-/** The same within an open transaction: an error undoes `work` alone. */
+/** Runs `work` within an open transaction: an error undoes `work` alone. */
 export async function nested<Result>(
   client: pg.ClientBase,
   work: () => Promise<Result>,
@@ -118,8 +124,9 @@ export function isTimeout(error: unknown): boolean {
   );
 }
 
-// Connection, transaction rollback, insufficient resources, lock not available, operator
-// intervention, system error, and a server that only reads: a standby that is about to take over. An idle or overlong transaction is not among them: its size is the cause.
+// Connection, transaction rollback, insufficient resources, lock not available, operator intervention,
+// system error, and a server that only reads: a standby that is about to take over. An idle or overlong
+// transaction is not among them: its size is the cause.
 const passingStates = /^(08|25006|40|53|55P03|57|58)/;
 const queryCanceled = '57014';
 const timeoutStates: ReadonlySet<string> = new Set([queryCanceled, '55P03', '25P03', '25P04']);

@@ -3,7 +3,7 @@ import { type ChainCheck, firstHash, verifyChain } from './chain.ts';
 import type { Queryable } from './connect.ts';
 import { readHeads, type Snapshot, type StreamHead } from './streams.ts';
 import { compareCursors } from './reader.ts';
-import { beginReading, inTransaction } from './transaction.ts';
+import { beginReading, inTransaction, limitTo } from './transaction.ts';
 import { eventColumns, recordedEvent } from './recorded-event.ts';
 import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
@@ -56,9 +56,7 @@ export async function verifyEvents(
   return inTransaction(
     pool,
     async (client) => {
-      // The timer of the connection's limit already runs and has to be stopped first.
-      await client.query(`set local transaction_timeout = 0`);
-      await client.query(`set local transaction_timeout = '${timeout}'`);
+      await limitTo(client, timeout);
       const faults = await findEmptyStreams(client, streamId ?? null);
       let stream: Checked | undefined;
       let streams = 0;

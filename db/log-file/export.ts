@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AnchorProof } from '#db/anchor-root.ts';
 import { recordedEvent } from '#db/recorded-event.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
-import { beginReading, inTransaction } from '#db/transaction.ts';
+import { beginReading, inTransaction, limitTo } from '#db/transaction.ts';
 import { formatVersion, signedLine } from './format.ts';
 import { storedEventLine } from './lines.ts';
 import type { LineOf, Selection } from './format.ts';
@@ -33,9 +33,7 @@ export async function exportEvents(pool: pg.Pool, options: ExportOptions): Promi
   return inTransaction(
     pool,
     async (client) => {
-      // The timer of the connection's limit already runs and has to be stopped first.
-      await client.query('set local transaction_timeout = 0');
-      await client.query(`set local transaction_timeout = '${timeout}'`);
+      await limitTo(client, timeout);
       await client.query(`set local idle_in_transaction_session_timeout = '${pauseTimeout}'`);
       return exportFrom(client, options);
     },

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { hashOrNone, proveIn } from '#db/anchors.ts';
+import { anchorTime, hashOrNone, proveIn } from '#db/anchors.ts';
 import type { AnchorHead, AnchorProof } from '#db/anchor-root.ts';
 import { eventColumns } from '#db/recorded-event.ts';
 import type { EventRow } from '#db/recorded-event.ts';
@@ -22,14 +22,22 @@ export async function* streamNames(
      order by stream_id collate "C"`,
     [chosen],
   );
+  for await (const rows of pagesOf<{ stream_id: string }>(client, 'streams', streamsPerPage))
+    yield rows.map((row) => row.stream_id);
+}
+
+/** What is left of an open cursor, which is then closed. */
+async function* pagesOf<Row extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  cursor: string,
+  size: number,
+): AsyncGenerator<Row[]> {
   for (;;) {
-    const { rows } = await client.query<{ stream_id: string }>(
-      `fetch ${streamsPerPage} from streams`,
-    );
-    if (rows.length > 0) yield rows.map((row) => row.stream_id);
-    if (rows.length < streamsPerPage) break;
+    const { rows } = await client.query<Row>(`fetch ${size} from ${cursor}`);
+    if (rows.length > 0) yield rows;
+    if (rows.length < size) break;
   }
-  await client.query('close streams');
+  await client.query(`close ${cursor}`);
 }
 
 /** The time of an event never lies before that of the one before it. */
@@ -50,12 +58,7 @@ export async function* openEvents(
      order by m.stream_id collate "C", m.stream_position`,
     [names, since, until],
   );
-  for (;;) {
-    const { rows } = await client.query<EventRow>(`fetch ${eventsPerPage} from events`);
-    if (rows.length > 0) yield rows;
-    if (rows.length < eventsPerPage) break;
-  }
-  await client.query('close events');
+  yield* pagesOf<EventRow>(client, 'events', eventsPerPage);
 }
 
 /** The last event before `since` of each of these streams. */
@@ -125,8 +128,7 @@ export async function anchorsOf(
 ): Promise<Anchor[]> {
   const { rows } = await client.query<Anchor>(
     `select number::float8, to_char(day, 'YYYY-MM-DD') as day,
-       to_char(made_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "madeAt",
-       previous_root as "previousRoot", root, heads
+       ${anchorTime}, previous_root as "previousRoot", root, heads
      from chain_anchor
      where case when $1::bigint[] is not null then number = any ($1)
        else ($2::timestamptz is null or made_at >= $2)

@@ -46,56 +46,44 @@ export async function grantRights(client: pg.PoolClient, options: RightsOptions)
   const owner = await ownName(client);
   const app = separateRole(options.appRole, owner);
   const auditor = separateRole(options.auditorRole, owner);
-  const relations = await ownRelations(client);
+  const { projections } = options;
+  const relations = await ownRelations(client, projections);
+  const grantsTo = async (role: string, rightsOn: (relation: Relation) => string) =>
+    tableGrants(client, role, new Map(relations.map((one) => [one.name, rightsOn(one)])));
   const statements: string[] = [];
-  if (app !== null) {
-    const wanted = relations.map(
-      (relation) => [relation.name, appRights(relation, options.projections)] as const,
-    );
+  if (app !== null)
     statements.push(
-      ...(await tableGrants(client, app, new Map(wanted))),
+      ...(await grantsTo(app, (relation) => appRights(relation, projections))),
       ...(await workerRights(client, app)),
     );
-  }
-  if (auditor !== null) {
-    const wanted = relations.map(
-      (relation) => [relation.name, auditorRights(relation, options.projections)] as const,
-    );
-    statements.push(...(await tableGrants(client, auditor, new Map(wanted))));
-  }
+  if (auditor !== null)
+    statements.push(...(await grantsTo(auditor, ({ name, columns }) => readable(name, columns))));
   if (statements.length === 0) return;
   await withShortLocks(client, async () => {
     await client.query(statements.join(';\n'));
   });
 }
 
-/** Copies of a read model during a rebuild or a check (`projections/engine/copy.ts`). */
+/**
+ * Copies of a read model during a rebuild or a check (`projections/engine/copy.ts`). A copy belongs to the
+ * owner until it replaces the table or is dropped, and a grant would collide with the session that creates it.
+ */
 const copyEndings = ['_next', '_check', '_check_touched'];
 
-function appRights(relation: Relation, projections: readonly Projection[]): string {
-  const { name, isView } = relation;
+function appRights({ name, isView }: Relation, projections: readonly Projection[]): string {
   const model = projections.find((each) => name === each.name);
-  if (isCopy(relation, projections)) return '';
   if (isView || model?.kind === 'inline') return 'select';
   return guarded[name] ?? 'select, insert, update, delete';
 }
 
-function auditorRights(relation: Relation, projections: readonly Projection[]): string {
-  return isCopy(relation, projections) ? '' : readable(relation.name, relation.columns);
-}
-
-/**
- * A copy belongs to the owner until it replaces the table or is dropped. A grant would also collide with
- * the session that creates it.
- */
-function isCopy({ name }: Relation, projections: readonly Projection[]): boolean {
-  return projections.some((each) => copyEndings.some((ending) => name === `${each.name}${ending}`));
-}
-
 type Relation = { name: string; isView: boolean; columns: string[] };
 
-/** Our tables and views and emmett's tables, partitions under the name of their root. */
-async function ownRelations(client: pg.PoolClient): Promise<Relation[]> {
+/** Our tables and views and emmett's tables, partitions under the name of their root, without copies. */
+async function ownRelations(
+  client: pg.PoolClient,
+  projections: readonly Projection[],
+): Promise<Relation[]> {
+  const copies = projections.flatMap(({ name }) => copyEndings.map((ending) => `${name}${ending}`));
   const { rows } = await client.query<Relation>(
     `select relname as name, relkind = 'v' as "isView", array(
          select attname::text from pg_attribute
@@ -105,7 +93,7 @@ async function ownRelations(client: pg.PoolClient): Promise<Relation[]> {
        order by relname`,
     [schema],
   );
-  return rows.filter(({ name }) => !closed.includes(name));
+  return rows.filter(({ name }) => !closed.includes(name) && !copies.includes(name));
 }
 
 const everyRight = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
@@ -189,8 +177,8 @@ export function separateRole(role: string | null, owner: string): string | null 
   return role === owner ? null : role;
 }
 
-/** Before anything changes: the sentence that says why this auditor cannot be, or null. */
-export async function requireAuditor(
+/** Why AUDITOR_ROLE cannot be used; null when it can, or is not set. */
+export async function auditorProblem(
   client: pg.PoolClient,
   { appRole, auditorRole }: Pick<RightsOptions, 'appRole' | 'auditorRole'>,
 ): Promise<string | null> {

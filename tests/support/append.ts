@@ -13,11 +13,9 @@ export type TestEvent = {
   metadata?: Record<string, unknown>;
 };
 
-export type TestEntry = { streamId: string; expected: number; events: readonly TestEvent[] };
-
 /** Any event, as the append function takes it. */
 type AnyEvent = Omit<TestEvent, 'type' | 'data'> & { type: string; data: unknown };
-type AnyEntry = Omit<TestEntry, 'events'> & { events: readonly AnyEvent[] };
+type AnyEntry = { streamId: string; expected: number; events: readonly AnyEvent[] };
 
 export function credited(amount: number): TestEvent {
   return { type: 'TestCredited', data: { amount } };
@@ -28,7 +26,7 @@ export function debited(amount: number): TestEvent {
 }
 
 /** emmett's own function, as the owner and inside the caller's transaction: no inline projection. */
-export async function appendInto(client: Queryable, entry: TestEntry): Promise<void> {
+export async function appendInto(client: Queryable, entry: AnyEntry): Promise<void> {
   const { streamId, expected, events } = entry;
   const { rows } = await client.query<{ success: boolean }>(
     `select success from emt_append_to_stream($1::text[], $2::jsonb[], $3::jsonb[], $4::text[],

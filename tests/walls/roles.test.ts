@@ -157,14 +157,13 @@ describe('an auditor', () => {
       expect([table, each.replaceAll(/select(?: \(\w+\))?(?:, )?/g, '')]).toEqual([table, '']);
       for (const statement of [
         `insert into ${table} default values`,
-        `update ${table} set nothing = 1`,
         `delete from ${table}`,
         `truncate ${table}`,
         `lock table ${table} in share mode`,
       ])
         expect([statement, await codeOf(auditor, statement)]).toEqual([
           statement,
-          expect.stringMatching(/^(?:42501|42703|55000|42809)$/),
+          expect.stringMatching(/^(?:42501|55000|42809)$/),
         ]);
     }
   });

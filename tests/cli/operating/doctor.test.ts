@@ -7,6 +7,7 @@ import { createTestApp } from '#tests/support/app.ts';
 import type { TestApp } from '#tests/support/app.ts';
 import { roleOf } from '#tests/support/postgres.ts';
 import { commandLine, temporaryFolder } from '#tests/support/processes/processes.ts';
+import { give } from '#tests/support/processes/service.ts';
 
 let app: TestApp;
 let env: Env;
@@ -17,14 +18,7 @@ beforeAll(async () => {
   app = await createTestApp();
   const { appUrl, ownerUrl, auditorUrl } = app.database;
   ({ userId: holder } = await app.signUp());
-  await app.core.ledger.give({
-    userId: holder,
-    credits: 50,
-    source: 'other',
-    reason: 'operator',
-    actor: 'test',
-    commandId: '6c2f7f8e-27e5-5c86-9e3f-1b1f3a3f2b11',
-  });
+  await give(app, holder, 50);
   env = {
     ...readEnv({ DATABASE_URL: appUrl, MIGRATE_DATABASE_URL: ownerUrl }),
     auditorRole: roleOf(auditorUrl),
