@@ -62,11 +62,13 @@ const grant: CliCommand = {
       commandId: text(call, 'key') === undefined ? randomUUID() : keyed(person.id, call),
       note,
     });
-    await database.pool.query(
-      `insert into audit_log (actor, action, subject, user_id, detail)
-       values ($1, 'credits.grant', $2, $2, $3)`,
-      [operator, person.id, JSON.stringify({ credits, source })],
-    );
+    await database.audit({
+      actor: operator,
+      action: 'credits.grant',
+      subject: person.id,
+      userId: person.id,
+      detail: { credits, source },
+    });
     return showBalance(call, person.id);
   },
 };

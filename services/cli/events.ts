@@ -24,7 +24,7 @@ const show: CliCommand = {
     const streamId = required(call, 0, 'The name of the stream');
     const { events } = await readStoredStream(database.pool, streamId);
     const open = call.options['open'] === true ? asOperator(database) : null;
-    if (open !== null) await recordOpening(open, streamId);
+    await open?.audit({ actor: operatorName(), action: 'events.open', subject: streamId });
     const shown = [];
     for (const event of events) shown.push({ ...event, data: await withSealed(event, open) });
     printResult(
@@ -40,14 +40,6 @@ const show: CliCommand = {
 
 const noSuchStream =
   'There is no stream of this name; a run is optimization-<run id>, an account credits-<user id>';
-
-async function recordOpening({ pool }: Database, streamId: string): Promise<void> {
-  const actor = operatorName();
-  await pool.query(
-    `insert into audit_log (actor, action, subject) values ($1, 'events.open', $2)`,
-    [actor, streamId],
-  );
-}
 
 /** Sealed text is shown as `[sealed]`, or opened; without its key it is `[erased]`. */
 async function withSealed(

@@ -181,12 +181,17 @@ const check: SettingsCommand = {
   },
 };
 
-/** Asks every provider that has a key or an address. */
-export async function checkConnected(env: Env) {
+/** The providers that have a key or an address, without the sandbox. */
+export function connectionsOf(env: Env) {
   const settings = { ...env, sandboxUrl: null };
   const catalogue = loadCatalogue(env.modelsFile);
   const registry = modelRegistry(settings, catalogue);
-  const connected = connectedProviders(settings, registry);
+  return { catalogue, registry, connected: connectedProviders(settings, registry) };
+}
+
+/** Asks each of them. */
+export async function checkConnected(env: Env) {
+  const { catalogue, registry, connected } = connectionsOf(env);
   const offers = await registry.offers();
   const seated = await panels(env, catalogue, registry);
   const found = await checkModels({

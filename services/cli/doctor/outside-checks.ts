@@ -1,20 +1,14 @@
 import { counted } from '#services/cli/command.ts';
-import { loadCatalogue } from '#services/models/catalogue.ts';
-import { connectedProviders } from '#services/models/catalogue/connected.ts';
-import { modelRegistry } from '#services/models/registry.ts';
 import { createStripe } from '#services/payments/stripe/adapter.ts';
 import { checkMailServer, MailNotSent } from '#services/platform/mail/transport.ts';
-import { checkConnected, lineOf } from '#services/cli/models.ts';
+import { checkConnected, connectionsOf, lineOf } from '#services/cli/models.ts';
 import { elseOk, ok, warning, wrong } from './finding.ts';
 import type { Check, Finding } from './finding.ts';
 
 const providers: Check = {
   name: 'models',
   async run({ env }) {
-    const catalogue = loadCatalogue(env.modelsFile);
-    const settings = { ...env, sandboxUrl: null };
-    const registry = modelRegistry(settings, catalogue);
-    const connected = connectedProviders(settings, registry);
+    const { catalogue, registry, connected } = connectionsOf(env);
     if (connected.length === 0)
       return env.mode === 'local'
         ? [ok('no provider has a key, so models are simulated')]

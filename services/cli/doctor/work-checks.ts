@@ -1,7 +1,7 @@
 import { counted } from '#services/cli/command.ts';
+import { countWorkers } from '#services/cli/runs/workers.ts';
 import { longestRunMs } from '#services/models/strategies.ts';
 import { readWebhookBacklog } from '#services/payments/webhooks.ts';
-import { heartbeatStaleSeconds } from '#services/platform/http/health.ts';
 import { readJobBacklog } from '#services/platform/jobs/backlog.ts';
 import { readMailBacklog } from '#services/platform/mail/backlog.ts';
 import { elseOk, ok, warning, wrong } from './finding.ts';
@@ -19,13 +19,9 @@ const namedHolds = 10;
 const workers: Check = {
   name: 'workers',
   async runOnDatabase({ database: { pool } }) {
-    const { rowCount } = await pool.query(
-      `select from process_heartbeat
-       where kind = 'worker' and beat_at > now() - make_interval(secs => $1)`,
-      [heartbeatStaleSeconds],
-    );
-    return rowCount
-      ? [ok(`${counted(rowCount, 'worker')} at work`)]
+    const count = await countWorkers({ pool });
+    return count > 0
+      ? [ok(`${counted(count, 'worker')} at work`)]
       : [warning('no worker is running, so jobs and sweeps wait', 'start the app or a worker')];
   },
 };

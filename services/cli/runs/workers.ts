@@ -9,7 +9,7 @@ import type { Database } from '#services/cli/database.ts';
 /** Uses the running workers if one was active recently; otherwise starts one until the command ends. */
 export async function workersFor(database: Database): Promise<AsyncDisposable & { own: boolean }> {
   const { env, log } = database;
-  if (await hasWorkers(database)) return { own: false, async [Symbol.asyncDispose]() {} };
+  if ((await countWorkers(database)) > 0) return { own: false, async [Symbol.asyncDispose]() {} };
   const supervisor = createSupervisor(log);
   const sandboxUrl = env.sandboxUrl ?? (env.mode === 'local' ? await freeUrl() : null);
   const variables = {
@@ -32,13 +32,14 @@ export async function workersFor(database: Database): Promise<AsyncDisposable & 
   return { own: true, [Symbol.asyncDispose]: async () => supervisor.stop() };
 }
 
-async function hasWorkers({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
+/** Workers that wrote their heartbeat lately. */
+export async function countWorkers({ pool }: Pick<Database, 'pool'>): Promise<number> {
   const { rowCount } = await pool.query(
     `select from process_heartbeat
-     where kind = 'worker' and beat_at > now() - make_interval(secs => $1) limit 1`,
+     where kind = 'worker' and beat_at > now() - make_interval(secs => $1)`,
     [heartbeatStaleSeconds],
   );
-  return rowCount === 1;
+  return rowCount ?? 0;
 }
 
 async function freeUrl(): Promise<string> {
