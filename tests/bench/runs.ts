@@ -72,32 +72,43 @@ type Client = {
 
 type Grants = { pool: pg.Pool; log: Log };
 
-/** A user with more credits than the benchmark needs. */
-async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
-  const send = async <Data>(
-    bearer: string,
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<Data> => {
-    const response = await fetch(`${address}/api${path}`, {
-      method,
-      headers: {
-        'content-type': 'application/json',
-        'idempotency-key': randomUUID(),
-        ...(bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const { data } = (await response.json()) as { data: Data };
-    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-    return data;
+export async function send<Data>(
+  address: string,
+  bearer: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Data> {
+  const response = await fetch(`${address}/api${path}`, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+      ...(bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+  return (JSON.parse(text) as { data: Data }).data;
+}
+
+/** A new user with more credits than a benchmark needs. */
+export async function signUp(
+  address: string,
+  { pool, log }: Grants,
+): Promise<{ token: string; userId: string }> {
+  const account = {
+    name: 'Bench',
+    email: `bench-${randomUUID()}@example.com`,
+    password: testPassword,
   };
   const { token, user } = await send<{ token: string; user: { id: string } }>(
+    address,
     '',
     'POST',
     '/auth/signup',
-    { name: 'Bench', email: `bench-${randomUUID()}@example.com`, password: testPassword },
+    account,
   );
   const bus = createCommandBus({
     pool,
@@ -105,8 +116,7 @@ async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
     clock: Date.now,
     log,
   });
-  const ledger = ledgerOf(pool, bus);
-  await ledger.give({
+  await ledgerOf(pool, bus).give({
     userId: user.id,
     credits: 1_000_000,
     source: 'other',
@@ -115,14 +125,29 @@ async function signIn(address: string, { pool, log }: Grants): Promise<Client> {
     commandId: randomUUID(),
   });
   await bus.close();
+  return { token, userId: user.id };
+}
+
+async function signIn(address: string, grants: Grants): Promise<Client> {
+  const { token, userId } = await signUp(address, grants);
   const service = { name: 'Bench', scope: 'credits:consume', dailyCap: 1_000_000 } as const;
-  const { secret } = await issueServiceToken(pool, { ...service, createdBy: 'bench' }, new Date());
+  const { secret } = await issueServiceToken(
+    grants.pool,
+    { ...service, createdBy: 'bench' },
+    new Date(),
+  );
   return {
     call: async <Data>(method: string, path: string, body?: unknown) =>
-      send<Data>(token, method, path, body),
+      send<Data>(address, token, method, path, body),
     async consume() {
-      const body = { user_id: user.id, credits: 1, reason: 'Bench' };
-      const { balance } = await send<ConsumeReply>(secret, 'POST', '/credits/consume', body);
+      const body = { user_id: userId, credits: 1, reason: 'Bench' };
+      const { balance } = await send<ConsumeReply>(
+        address,
+        secret,
+        'POST',
+        '/credits/consume',
+        body,
+      );
       return balance.available_credits;
     },
     stream: async (signal) =>
