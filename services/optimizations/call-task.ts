@@ -107,14 +107,12 @@ async function callOnce(
     answerOf(dependencies, run, asked?.prepared ?? null, { ...started.data, signal }),
   );
   const latencyMs = Math.max(0, Math.round(dependencies.clock() - startedMs));
-  // The process is ending: the job will run again elsewhere and record this attempt as lost.
-  if (dependencies.openCalls.stopping && !called.result.ok) {
-    endCall({ outcome: 'stopped', costMicros: null, durationMs: latencyMs });
-    throw new Error('Stopped before the model had answered');
-  }
   const cost = costOf(dependencies, run, called, started.data);
   const outcome = called.result.ok ? 'answered' : called.result.failure;
   endCall({ outcome, costMicros: cost?.micros ?? null, durationMs: latencyMs });
+  // The process is ending: the job will run again elsewhere and record this attempt as lost.
+  if (dependencies.openCalls.stopping && !called.result.ok)
+    throw new Error('Stopped before the model had answered');
   dependencies.log.info(
     {
       run_id: runId,
