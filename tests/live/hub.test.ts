@@ -32,7 +32,7 @@ beforeAll(async () => {
   hub = await createHub({
     pool: app.database.pool,
     epoch: {
-      onChange: app.core.epoch.onChange,
+      onChange: (callback) => app.core.epoch.onChange(callback),
       async current() {
         askDatabase('epoch');
         return app.core.epoch.current();
