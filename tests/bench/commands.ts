@@ -83,6 +83,7 @@ export async function benchCommands(options: {
       return { name, run };
     });
     const measured = await inTurns(loops, durationMs);
+    const flushes = options.countFlushes ? await flushesOf(ownerPool, loops) : [];
     const peer = (wanted: string) => measured.find(({ name }) => name === wanted);
     for (const [index, one] of measured.entries())
       rows.push([
@@ -93,20 +94,27 @@ export async function benchCommands(options: {
         ratioByTurns(one, peer('bare INSERT')),
         milliseconds(percentile(one.latencies, 0.5)),
         milliseconds(percentile(one.latencies, 0.99)),
-        options.countFlushes ? (await flushesEach(ownerPool, loops[index]!.run)).toFixed(2) : '--',
+        flushes[index] ?? '--',
       ]);
   }
   printTable('Commands', rows);
   await pool.query('select graphile_worker.remove_job(key) from graphile_worker.jobs');
 }
 
-async function flushesEach(
+/** WAL flushes a command, of one variant after the other. */
+async function flushesOf(
   pool: pg.Pool,
-  run: (ms: number) => Promise<{ latencies: readonly number[] }>,
-): Promise<number> {
-  const before = await walFlushes(pool);
-  const { latencies } = await run(1_000);
-  return ((await walFlushes(pool)) - before) / latencies.length;
+  loops: readonly { run: (ms: number) => Promise<{ latencies: readonly number[] }> }[],
+): Promise<string[]> {
+  const each: string[] = [];
+  let before = await walFlushes(pool);
+  for (const { run } of loops) {
+    const { latencies } = await run(1_000);
+    const after = await walFlushes(pool);
+    each.push(((after - before) / latencies.length).toFixed(2));
+    before = after;
+  }
+  return each;
 }
 
 const sample = {
