@@ -25,10 +25,10 @@ import type { RecordedEvent } from '#db/recorded-event.ts';
  * `execute` is the one way to change a stream.
  *
  * A command waits in its stream's lane. While fewer than two batches are in flight, the next turn of the
- * event loop takes up to 64 lanes that are in no other batch and up to 32 commands of each. It decides each
- * lane's commands in order, each on the state after the previous one, and appends all of it with one call,
- * which pays lock, commit and round trip once. The lane also serialises a stream's commands in this
- * process; between processes the expected version does.
+ * event loop takes lanes that are in no other batch, half of all lanes or 64, and up to 32 commands of each.
+ * It decides each lane's commands in order, each on the state after the previous one, and appends all of it
+ * with one call, which pays lock, commit and round trip once. The lane also serialises a stream's commands
+ * in this process; between processes the expected version does.
  *
  * Decisions use the state in memory after the last append. An accepted command proves it by appending at
  * its version. A refusal or a no-op appends nothing that could expose a stale state. So it is answered only
@@ -258,6 +258,9 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
 
   function takePicks(): Pick[] {
     const picks: Pick[] = [];
+    // While one half is in the database, this process answers and decides the other.
+    const fits = lanes.size <= limits.streamsPerBatch;
+    const most = fits ? Math.ceil(lanes.size / limits.batchesInFlight) : limits.streamsPerBatch;
     for (const lane of lanes.values()) {
       const first = lane.tasks[0];
       if (first === undefined || lane.inBatch || lane.resting) continue;
@@ -266,7 +269,7 @@ export function createCommandBus(options: CommandBusOptions): CommandBus {
       waiting -= tasks.length;
       lane.inBatch = true;
       picks.push({ lane, tasks, first });
-      if (first.isolated || picks.length === limits.streamsPerBatch) break;
+      if (first.isolated || picks.length === most) break;
     }
     return picks;
   }

@@ -159,8 +159,10 @@ describe('the onboarding', () => {
   it('answers that are not saved are not activated, and the page says so', async () => {
     const begin = { currentStage: 4 } as const;
     const page = await open(path, { api: api({ ...begin, currentStage: 3 }) });
+    const skip = page.getByRole('button', { name: 'Skip' });
+    await skip.waitFor();
     site().answer(api(begin, { 'PUT /api/onboarding': failing }));
-    await page.getByRole('button', { name: 'Skip' }).click();
+    await skip.click();
     await page.getByText("We couldn't save your answers").first().waitFor();
     await page.getByRole('button', { name: 'Activate' }).click();
     await expect
