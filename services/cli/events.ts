@@ -4,7 +4,7 @@ import { endOfLog } from '#db/reader.ts';
 import { tail } from '#db/tail.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { nextStopRequest } from '#services/platform/process/lifecycle.ts';
-import { operatorName, print, printResult, required, say, UsageError } from './command.ts';
+import { counted, operatorName, print, printResult, required, say, UsageError } from './command.ts';
 import type { CliCommand } from './command.ts';
 import { exportCommand } from './events/export.ts';
 import { verifyFile } from './events/verify-file.ts';
@@ -116,7 +116,7 @@ const verify: CliCommand = {
       ...result.faults.map(
         (fault) => `${fault.streamId} at ${fault.streamPosition}: ${fault.kind} is broken`,
       ),
-      `${result.streams} streams, ${result.events} events, ${result.faults.length} faults`,
+      `${counted(result.streams, 'stream')}, ${counted(result.events, 'event')}, ${counted(result.faults.length, 'fault')}`,
     ]);
     // A mistyped name must not look like a stream without faults.
     if (streamId !== undefined && result.streams === 0) say(noSuchStream);

@@ -4,7 +4,7 @@ import type { Backup } from '#db/backup/backups.ts';
 import { verifyEvents } from '#db/verify-events.ts';
 import { projections } from '#projections/index.ts';
 import { verify as verifyProjection } from '#projections/engine/verify.ts';
-import { printResult, required } from '#services/cli/command.ts';
+import { counted, printResult, required } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { verifyCredits } from '#services/cli/credits/verify.ts';
 import type { Database } from '#services/cli/database.ts';
@@ -57,12 +57,12 @@ async function checksOf(opened: Database, { manifest }: Backup): Promise<Check[]
     {
       check: 'events',
       ok: events.faults.length === 0,
-      found: `${events.streams} streams, ${events.events} events, ${events.faults.length} faults`,
+      found: `${counted(events.streams, 'stream')}, ${counted(events.events, 'event')}, ${counted(events.faults.length, 'fault')}`,
     },
     {
       check: 'credits',
       ok: credits.verified,
-      found: `${credits.accounts} accounts, ${credits.differences.length} with differences`,
+      found: `${counted(credits.accounts, 'account')}, ${credits.differences.length} with differences`,
     },
   ];
   for (const projection of projections) {

@@ -14,7 +14,7 @@ import {
 } from '#services/credits/audit/replay.ts';
 import type { Difference, Replay } from '#services/credits/audit/replay.ts';
 import { unfinished } from '#services/credits/audit/unfinished.ts';
-import { printResult } from '#services/cli/command.ts';
+import { counted, printResult } from '#services/cli/command.ts';
 import type { CliCommand } from '#services/cli/command.ts';
 import { userIdNamed } from '#services/cli/database.ts';
 import type { Reading } from '#services/cli/database.ts';
@@ -78,7 +78,7 @@ export async function verifyCredits(
       trial_balance: trial,
     },
     lines: [
-      `${accounts.length} accounts, ${events} events`,
+      `${counted(accounts.length, 'account')}, ${counted(events, 'event')}`,
       ...faulty.flatMap(({ userId, differences }) =>
         differenceLines(differences).map((line) => `${userId}: ${line}`),
       ),

@@ -69,7 +69,7 @@ function outsideOf(env: Env): string | null {
 function compared(differenceMs: number, other: string): Finding {
   const size = Math.abs(differenceMs);
   const what = `${(size / 1000).toFixed(1)} s ${differenceMs > 0 ? 'behind' : 'ahead of'} ${other}`;
-  if (size < clockMs.warning) return ok(`no difference from ${other} that matters`);
+  if (size < clockMs.warning) return ok(`agrees with ${other} to within ${clockMs.warning} ms`);
   const remedy = 'set both clocks by NTP';
   return size < clockMs.wrong ? warning(what, remedy) : wrong(what, remedy);
 }
