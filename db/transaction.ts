@@ -7,7 +7,7 @@ export const beginReading = 'begin isolation level repeatable read, read only';
 /** Gives an open transaction another limit than its connection's, whose timer runs and has to be stopped first. */
 export async function limitTo(client: pg.ClientBase, limit: string): Promise<void> {
   await client.query('set local transaction_timeout = 0');
-  await client.query(`set local transaction_timeout = '${limit}'`);
+  await client.query("select set_config('transaction_timeout', $1, true)", [limit]);
 }
 
 /**

@@ -161,7 +161,7 @@ const root = join(import.meta.dirname, '../../..');
  * rebuilds and checks of read models, and starting Postgres.
  */
 const pasted: Readonly<Record<string, readonly string[]>> = {
-  'db/anchors.ts': ["streamId === null ? '' : 'and stream_id = $1'"],
+  'db/anchors.ts': ['anchorTime', "streamId === null ? '' : 'and stream_id = $1'"],
   'db/connect.ts': ['channel'],
   'db/streams.ts': ['activeEvents', 'defaultPartition', 'eventColumns', 'functionName'],
   'db/reader.ts': ["tables.map((table) => client.escapeIdentifier(table)).join(', ')", 'wanted'],
