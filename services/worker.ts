@@ -4,6 +4,7 @@ import { Logger, run } from 'graphile-worker';
 import type { Job, Runner, RunnerOptions, WorkerEvents } from 'graphile-worker';
 import type pg from 'pg';
 import { startListening } from '#db/listen.ts';
+import { follow, pause } from '#db/tail.ts';
 import { projections } from '#projections/index.ts';
 import { startProjectionRunner } from '#projections/engine/run.ts';
 import { completeErasureLog, erasureTasks } from './identity/erasure/erasure.ts';
@@ -47,6 +48,8 @@ const workerLimits = {
   paymentSlots: 4,
   paymentsPollMs: 1_000,
   heartbeatEveryMs: 10_000,
+  /** Between two checks for calls that are no longer wanted. */
+  unwantedRestMs: 100,
 } as const;
 
 /** The background process: jobs, periodic sweeps and asynchronous read models. */
@@ -97,11 +100,19 @@ await runProcess('worker', async (context) => {
 
   const listener = startListening({ url: core.url });
   resources.defer(async () => listener.close());
-  const stopUnwanted = () =>
-    openCalls
+  const closing = new AbortController();
+  const stopUnwanted = async () => {
+    await openCalls
       .stopUnwanted(pool)
       .catch((error: unknown) => log.warn({ err: error }, 'Open calls could not be checked'));
-  listener.onWake(() => void stopUnwanted());
+    await pause(workerLimits.unwantedRestMs, closing.signal);
+    return { caughtUp: true, unsafeInSight: false };
+  };
+  const watching = follow(stopUnwanted, { wake: listener.onWake, signal: closing.signal });
+  resources.defer(async () => {
+    closing.abort();
+    await watching;
+  });
 
   const readModels = startProjectionRunner({
     url: core.url,
@@ -191,12 +202,9 @@ await runProcess('worker', async (context) => {
 
   const beat = () => writeHeartbeat(pool, log);
   await beat();
-  const timers = [
-    setInterval(() => void beat(), workerLimits.heartbeatEveryMs),
-    setInterval(() => void stopUnwanted(), 1000),
-  ];
+  const timer = setInterval(() => void beat(), workerLimits.heartbeatEveryMs);
   resources.defer(async () => {
-    for (const timer of timers) clearInterval(timer);
+    clearInterval(timer);
     await pool.query('delete from process_heartbeat where process_id = $1', [processId]);
   });
   await showWorkerMetrics(context, telemetry, core);
