@@ -35,7 +35,7 @@ export async function benchChamber({
       started({ seats: twelveSeats }),
     ),
   );
-  const [site, browser] = await Promise.all([serveSite(), launchBrowser()]);
+  const [site, browser] = await Promise.all([serveSite(), launchBrowser('')]);
   const rows: string[][] = [['CPU', 'frames/s', 'long tasks', 'main thread, %', 'INP, ms']];
   try {
     for (const limit of limits) {
