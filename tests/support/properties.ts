@@ -1,6 +1,9 @@
 import process from 'node:process';
 import fc from 'fast-check';
 
+/** Whether `npm run proof` runs the test, which then tries every case instead of a part of them. */
+export const isProof = process.env['PROPERTY_RUNS'] !== undefined;
+
 /**
  * Properties use the same values each time, so that the same code always gets the same result.
  * `npm run proof` draws other values, and more of them. A failure prints its seed.
