@@ -69,14 +69,23 @@ const accountColumns = [...balanceParts, 'version' as const]
 
 export type AccountRow = AccountBalance & { version: number };
 
-/** The row, with the stream's version; zeros and version 0 for a user without events. */
-export async function readAccount(client: Queryable, userId: string): Promise<AccountRow> {
-  const { rows } = await client.query<AccountRow>({
-    name: 'account',
-    text: `select ${accountColumns} from credit_account where user_id = $1`,
-    values: [userId],
+/** The rows of users by their ids, with their streams' versions; users without events have none. */
+export async function readAccounts(
+  client: Queryable,
+  userIds: readonly string[],
+): Promise<Map<string, AccountRow>> {
+  const { rows } = await client.query<AccountRow & { userId: string }>({
+    name: 'accounts',
+    text: `select user_id as "userId", ${accountColumns} from credit_account
+           where user_id = any ($1)`,
+    values: [userIds],
   });
-  return rows[0] ?? { ...noCredits, version: 0 };
+  return new Map(rows.map(({ userId, ...row }) => [userId, row]));
+}
+
+/** The row of one user; zeros and version 0 for a user without events. */
+export async function readAccount(client: Queryable, userId: string): Promise<AccountRow> {
+  return (await readAccounts(client, [userId])).get(userId) ?? { ...noCredits, version: 0 };
 }
 
 /** As `GET /credits/balance` and the stream's snapshot show it. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { readUntil } from '#projections/engine/checkpoint.ts';
-import { balanceOf, readBalance } from '#projections/credit-account.ts';
+import { balanceOf, readAccounts, readBalance } from '#projections/credit-account.ts';
 import { creditAnalytics, readAnalytics } from '#projections/credit-analytics.ts';
 import { readHistory } from '#projections/credit-history.ts';
 import type { PackageName } from '#projections/credit-history.ts';
@@ -11,7 +11,9 @@ import { notFound } from '#services/platform/http/http.ts';
 import { serve } from '#services/platform/http/serve.ts';
 import type { ServeDependencies } from '#services/platform/http/serve.ts';
 import { newId } from '#services/platform/ids.ts';
+import { inOneTurn } from '#services/platform/one-turn.ts';
 import type { Problem } from '#services/platform/problem.ts';
+import { noCredits } from './account/movements.ts';
 import type { Consumption, Ledger } from './ledger/ledger.ts';
 import { creditEndpoints, creditLimits } from './contract.ts';
 import type { ConsumeReply } from './contract.ts';
@@ -45,10 +47,12 @@ export function creditRoutes(dependencies: CreditRouteDependencies & ServeDepend
       ? { name: known.displayName, maker: makerNameOf(known.family) }
       : { name: model, maker: null };
   };
+  const accountOf = inOneTurn(async (ids: readonly string[]) => readAccounts(pool, ids));
   return serve(
     creditEndpoints,
     {
-      'GET /credits/balance': async ({ userId }) => readBalance(pool, userId),
+      'GET /credits/balance': async ({ userId }) =>
+        balanceOf((await accountOf(userId)) ?? noCredits),
       'GET /credits/history': async ({ context, userId, query: { format, before, limit } }) => {
         const most = format === 'csv' ? creditLimits.historyFile : creditLimits.history;
         const part = { before, limit: limit ?? most };

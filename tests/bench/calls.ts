@@ -21,6 +21,8 @@ import {
 } from './report.ts';
 import { openHttp } from '#services/http/open.ts';
 
+const atOnce = 16;
+
 /**
  * Calls that only read, through the whole application and without sockets, beside a bare route with
  * the same query; and beside that route with our authentication, which is a statement, and a signature
@@ -48,36 +50,23 @@ export async function benchCalls(options: {
   const core = await openCore('bench', context, 20);
   const { app } = await openHttp(context, core);
   const tokens = createTokens({ keys: env.jwtKeys, publicUrl: env.publicUrl, clock: core.clock });
-  const signedUp = await app.request(`${env.publicUrl}/api/auth/signup`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Bench',
-      email: `bench-${randomUUID()}@example.com`,
-      password: testPassword,
-    }),
-  });
-  const { data } = (await signedUp.json()) as { data: { token: string; user: { id: string } } };
-  const userId = data.user.id;
-  for (let run = 0; run < 20; run += 1) {
-    const created = await app.request(`${env.publicUrl}/api/optimizations`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${data.token}` },
-      body: JSON.stringify({ challenge: `Rent or buy workshop ${run}?`, strategy: 'balanced' }),
-    });
-    if (!created.ok) throw new Error(`A draft was answered ${created.status}`);
-  }
+  const people = await Promise.all(
+    Array.from({ length: atOnce }, async () => signUp(env.publicUrl, app)),
+  );
   // More than are remembered, one after the other: each is as new as on the first call.
-  const { sid } = decodeJwt<{ sid: string }>(data.token);
   const newTokens: string[] = [];
-  while (newTokens.length <= rememberedTokens)
-    newTokens.push((await tokens.sign(userId, sid)).token);
+  while (newTokens.length <= rememberedTokens) {
+    const { userId, sessionId } = people[newTokens.length % atOnce]!;
+    newTokens.push((await tokens.sign(userId, sessionId)).token);
+  }
   let calls = 0;
-  const known = () => data.token;
+  const known = (caller: number) => people[caller]!.token;
   const unknown = () => newTokens[(calls += 1) % newTokens.length] ?? '';
   const queries = {
-    '/credits/balance': async () => ({ data: await readBalance(core.pool, userId) }),
-    '/optimizations': async () => {
+    '/credits/balance': async (userId: string) => ({
+      data: await readBalance(core.pool, userId),
+    }),
+    '/optimizations': async (userId: string) => {
       const { rows } = await core.pool.query(
         `select *, count(*) over () as total from optimization_list
          where user_id = $1 and not hidden order by created_at desc, run_id desc limit 20`,
@@ -88,14 +77,16 @@ export async function benchCalls(options: {
   };
   const authenticate = authenticator({ ...core, tokens });
   const rows: (string | number)[][] = [['', 'calls/s', 'p50 ms', 'p99 ms', 'of bare']];
+  let answered = 0;
+  const someone = () => people[(answered += 1) % atOnce]!.userId;
   for (const [path, query] of Object.entries(queries)) {
-    const bare = new Hono().get('/api/*', async (call) => call.json(await query()));
+    const bare = new Hono().get('/api/*', async (call) => call.json(await query(someone())));
     const authenticated = createRouter()
       .use(async (call, next) => {
         await callerOf(authenticate, call.req.header('authorization'), undefined);
         await next();
       })
-      .get('/api/*', async (call) => call.json(await query()));
+      .get('/api/*', async (call) => call.json(await query(someone())));
     const variants = (
       [
         ['bare route', bare, known],
@@ -107,9 +98,9 @@ export async function benchCalls(options: {
     ).map(([name, application, token]) => ({
       name,
       run: async (ms: number) =>
-        loopFor(ms, 16, async () => {
+        loopFor(ms, atOnce, async (caller) => {
           const response = await application.request(`${env.publicUrl}/api${path}`, {
-            headers: { authorization: `Bearer ${token()}` },
+            headers: { authorization: `Bearer ${token(caller)}` },
           });
           if (!response.ok) throw new Error(`${path} answered ${response.status}`);
           await response.arrayBuffer();
@@ -125,5 +116,34 @@ export async function benchCalls(options: {
         ratioByTurns(one, measured[0]),
       ]);
   }
-  printTable('Calls that read, 16 at once, without sockets', rows);
+  printTable(`Calls that read, by ${atOnce} people at once, without sockets`, rows);
+}
+
+type Caller = { userId: string; sessionId: string; token: string };
+
+/** A user with twenty drafts. */
+async function signUp(publicUrl: string, app: Pick<Hono, 'request'>): Promise<Caller> {
+  const post = async (path: string, body: unknown, token?: string) => {
+    const response = await app.request(`${publicUrl}/api${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    return response.json();
+  };
+  const email = `bench-${randomUUID()}@example.com`;
+  const account = { name: 'Bench', email, password: testPassword };
+  const { data } = (await post('/auth/signup', account)) as {
+    data: { token: string; user: { id: string } };
+  };
+  const { token, user } = data;
+  for (let run = 0; run < 20; run += 1) {
+    const draft = { challenge: `Rent or buy workshop ${run}?`, strategy: 'balanced' };
+    await post('/optimizations', draft, token);
+  }
+  return { userId: user.id, sessionId: decodeJwt<{ sid: string }>(token).sid, token };
 }
