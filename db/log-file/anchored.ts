@@ -24,11 +24,13 @@ export function createAnchors(report: Report) {
   const kept = new Map<number, Kept>();
   let last: Kept | null = null;
   let isWhole = true;
+  let beginsFirst = true;
 
   return {
-    /** Of the whole log, or of one or some of its streams. */
-    begin({ scope }: Pick<LineOf<'header'>, 'scope'>): void {
+    /** Of the whole log, or of one or some of its streams; from the first event on, or from a time. */
+    begin({ scope, since }: Pick<LineOf<'header'>, 'scope' | 'since'>): void {
       isWhole = scope === 'all';
+      beginsFirst = since === null;
     },
 
     add(line: number, { kind: _kind, sha256: _digest, ...anchor }: LineOf<'anchor'>): void {
@@ -39,6 +41,8 @@ export function createAnchors(report: Report) {
         report(line, 'number', `the anchors between ${last.number} and ${number} are missing`);
       else if (last !== null && number === last.number + 1 && previousRoot !== last.root)
         report(line, 'previousRoot', `it is not the root of anchor ${last.number}`);
+      else if (isWhole && beginsFirst && last === null && previousRoot !== firstHash)
+        report(line, 'previousRoot', 'the anchors before it are missing');
       if (number === 1 && previousRoot !== firstHash)
         report(line, 'previousRoot', 'nothing comes before the first anchor');
       last = {
@@ -90,7 +94,7 @@ export function createAnchors(report: Report) {
           );
     },
 
-    newest: (): { number: number; madeAt: string; root: string } | null => last,
+    newest: (): { number: number; root: string } | null => last,
     count: (): number => kept.size,
 
     /**

@@ -15,7 +15,12 @@ export type FileVerification = {
   events: number;
   lines: number;
   anchors: number;
-  newest: { number: number; madeAt: string; root: string } | null;
+  newest: { number: number; root: string } | null;
+  /**
+   * Whether the anchors show that nothing before the newest of them is missing. Nothing shows it of some
+   * streams or a range of time: an anchor has no list of an account's streams, and no root covers a time.
+   */
+  complete: boolean;
   /** By the given roots or, without any, by the anchors in the file. */
   provedEvents: number;
   /** Given roots that no anchor of the file has. */
@@ -106,6 +111,8 @@ function createFile(report: Report, roots: readonly string[] | null) {
       const { hash, ...metadata } = all;
       if (own.version === own.base) counted.streams += 1;
       counted.events += 1;
+      if (!isInRange(metadata['occurredAt']))
+        report(at, 'metadata.occurredAt', 'it lies outside the range of the file');
       if (own.isOver) report(at, 'version', 'it follows the head of a later event');
       if (line.version !== own.version + 1)
         report(at, 'version', orderProblem(own.version, line.version));
@@ -134,6 +141,12 @@ function createFile(report: Report, roots: readonly string[] | null) {
         report(at, 'root', 'it is not the root of the newest anchor in the file');
     },
   };
+
+  function isInRange(time: unknown): boolean {
+    const { since = null, until = null } = header ?? {};
+    if (since === null && until === null) return true;
+    return typeof time === 'string' && (since ?? '') <= time && (until === null || time < until);
+  }
 
   /** The stream of a line, which begins here or continues. */
   function enter(at: number, name: string): Stream {
@@ -198,6 +211,7 @@ function createFile(report: Report, roots: readonly string[] | null) {
         lines,
         anchors: anchors.count(),
         newest: anchors.newest(),
+        complete: header?.scope === 'all' && header.since === null && header.until === null,
         provedEvents,
         unknownRoots: unknown,
         unprovedStreams: unproved,

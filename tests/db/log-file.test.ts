@@ -202,14 +202,7 @@ test('a missing, added or moved line is found', async () => {
 
 test('a stream that is left out with its heads, and a rewritten one, contradict the anchors', async () => {
   const lines = await exported();
-  const without = lines.filter((line) => parsed(line)['stream'] !== run);
-  const end = forged(without.at(-1)!, {
-    streams: 3,
-    events: 1_507,
-    heads: 3,
-    lines: without.length,
-  });
-  const found = await verified(without.with(without.length - 1, end));
+  const found = await verified(without(lines, (line) => line['stream'] !== run));
   expect(found.faults).toEqual([
     { line: 2, field: 'heads', problem: 'anchor 1 has 2 heads, the file 1 of them' },
   ]);
@@ -246,6 +239,50 @@ test('a stream that is left out with its heads, and a rewritten one, contradict 
       problem: 'it does not follow from the heads of anchor 1 in this file',
     },
   ]);
+});
+
+/** The lines that `keep` leaves, with right counts and digests, as a forger writes them. */
+function without(
+  lines: readonly string[],
+  keep: (line: Line) => boolean,
+  header: object = {},
+): string[] {
+  const left = lines.filter((line) => keep(parsed(line)));
+  const events = left.map(parsed).filter(({ kind }) => kind === 'event');
+  const counts = {
+    streams: new Set(events.map(({ stream }) => stream)).size,
+    events: events.length,
+    heads: left.filter((line) => parsed(line).kind === 'head').length,
+    lines: left.length,
+  };
+  return left.with(0, forged(left[0]!, header)).with(left.length - 1, forged(left.at(-1)!, counts));
+}
+
+test('a stream whose last anchor is left out is missed in the whole log', async () => {
+  const lines = await exported();
+  const cut = without(
+    lines,
+    (line) => line['anchor'] !== 1 && line['number'] !== 1 && line['stream'] !== run,
+    { anchors: 1 },
+  );
+  expect((await verified(cut, [roots[1]!])).faults).toEqual([
+    { line: 2, field: 'previousRoot', problem: 'the anchors before it are missing' },
+  ]);
+});
+
+test('a file that claims to be of a range is not complete, and has no event outside of it', async () => {
+  const lines = await exported();
+  const cut = without(
+    lines,
+    (line) => line.kind !== 'event' || line['stream'] !== ben || Number(line['version']) <= 10,
+    { until: '2099-01-01T00:00:00.000Z' },
+  );
+  expect(await verified(lines, roots)).toMatchObject({ complete: true, faults: [] });
+  expect(await verified(cut, roots)).toMatchObject({ complete: false, faults: [] });
+  const range = without(lines, () => true, { until: new Date(begin + 1).toISOString() });
+  expect((await verified(range, roots)).faults[0]).toMatchObject({ field: 'metadata.occurredAt' });
+  const some = await exported({ scope: 'account', of: 'usr_ann', streams: [ann] });
+  expect(await verified(some, roots)).toMatchObject({ complete: false, faults: [] });
 });
 
 /** With the keys of the metadata in the order of the format: by length, then by name. */

@@ -1,4 +1,5 @@
 import { createReadStream, existsSync } from 'node:fs';
+import type { LineOf } from '#db/log-file/format.ts';
 import { verifyLogFile } from '#db/log-file/verify.ts';
 import type { FileFault, FileVerification } from '#db/log-file/verify.ts';
 import { counted, printable, printResult, UsageError } from '#services/cli/command.ts';
@@ -49,6 +50,7 @@ function documentOf(found: FileVerification): object {
     lines,
     anchors,
     newest_root: newest?.root ?? null,
+    complete: found.complete,
     proved_events: found.provedEvents,
     unknown_roots: found.unknownRoots,
     unproved_streams: found.unprovedStreams,
@@ -61,29 +63,41 @@ function linesOf(
   roots: readonly string[] | null,
   verified: boolean,
 ): string[] {
-  const { streams, events, anchors, newest, faults, provedEvents } = found;
+  const { header, streams, events, anchors, newest, faults, provedEvents } = found;
   const newer = events - provedEvents;
   const by = roots === null ? 'the anchors in the file' : 'the given roots';
   return [
-    ...(found.header === null || faults.length > 0
+    ...(header === null || faults.length > 0
       ? faults.map(faultLine)
       : [
+          `     ${contentOf(header)}`,
           `ok   ${counted(events, 'event')} of ${counted(streams, 'stream')}: each follows from the one before`,
           newest === null
             ? '     The file has no anchor, so only the chains protect its events'
-            : `ok   ${counted(anchors, 'anchor')}, the newest of ${newest.madeAt} with the root ${newest.root}`,
+            : `ok   ${counted(anchors, 'anchor')}, the newest with the root ${newest.root}`,
         ]),
     ...found.unknownRoots.map((root) => `NOT  no anchor in the file has the root ${root}`),
     ...found.unprovedStreams.map((name) => `NOT  no given root proves ${name}`),
     ...(verified
       ? [
           `     proved by ${by}: ${counted(provedEvents, 'event')}; newer, or without an anchor: ${newer}`,
+          ...(found.complete
+            ? []
+            : ['     Nothing shows that the file is complete; only the whole log shows that']),
           roots === null
             ? 'Verified, as far as a file can show. Pass --root with a root kept elsewhere to prove it.'
             : 'Verified.',
         ]
       : ['Differences were found.']),
   ].map(printable);
+}
+
+function contentOf({ scope, of, since, until }: LineOf<'header'>): string {
+  return [
+    scope === 'all' ? 'The whole log' : `The events of the ${scope} ${of}`,
+    ...(since === null ? [] : [`from ${since}`]),
+    ...(until === null ? [] : [`before ${until}`]),
+  ].join(', ');
 }
 
 function faultLine({ line, field, problem }: FileFault): string {

@@ -33,8 +33,10 @@ export function createErasureLog(path: string): ErasureLog {
       const file = await open(path, 'a+', 0o600);
       try {
         const lines = erasures.map((erasure) => `${JSON.stringify(erasure)}\n`).join('');
+        const bytes = Buffer.from((await endsInsideLine(file)) ? `\n${lines}` : lines);
         // One write at the end of the file: lines of several processes do not mix.
-        await file.appendFile((await endsInsideLine(file)) ? `\n${lines}` : lines);
+        const { bytesWritten } = await file.write(bytes);
+        if (bytesWritten < bytes.length) throw new Error('The erasure log has no space left');
         await file.datasync();
       } finally {
         await file.close();
