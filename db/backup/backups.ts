@@ -1,10 +1,16 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import * as v from 'valibot';
 import type { Cluster } from '#db/embedded/cluster.ts';
 import { BackupError, takeBaseBackup } from './base-backup.ts';
 import { isMissing, syncFolder, writeSynced } from './files.ts';
+
+/** A path that does not lead out of its folder. */
+const Inside = v.pipe(
+  v.string(),
+  v.check((path) => path.split('/').every((part) => !['', '.', '..'].includes(part))),
+);
 
 /**
  * A folder of backups. Each is a folder with the copy (`postgres`) and its manifest, which is written last,
@@ -23,8 +29,8 @@ const Manifest = v.object({
   timeline: v.number(),
   log: v.object({ from: v.string(), to: v.string() }),
   bytes: v.number(),
-  folders: v.array(v.string()),
-  files: v.array(v.object({ path: v.string(), bytes: v.number(), sha256: v.string() })),
+  folders: v.array(Inside),
+  files: v.array(v.object({ path: Inside, bytes: v.number(), sha256: v.string() })),
 });
 export type Manifest = v.InferOutput<typeof Manifest>;
 
@@ -43,7 +49,7 @@ export async function createBackup(options: {
   now: Date;
 }): Promise<Backup> {
   const { cluster, port, into, software, now } = options;
-  const name = now.toISOString().replaceAll(':', '-');
+  const name = nameOf(now.toISOString());
   const folder = join(into, name);
   const draft = `${folder}${partialEnding}`;
   await mkdir(into, { recursive: true, mode: 0o700 });
@@ -115,21 +121,32 @@ export async function listBackups(into: string): Promise<Listed> {
   return listed;
 }
 
-/** Deletes backups of this database that may no longer be kept. Returns their names. */
+/**
+ * Deletes backups of this database that may no longer be kept, and what is left of one whose making or
+ * deleting was interrupted more than a day ago. Returns their names.
+ */
 export async function removeOutdated(
   into: string,
   newest: Manifest,
   days: number,
 ): Promise<string[]> {
-  const { backups } = await listBackups(into);
-  const before = new Date(Date.parse(newest.created_at) - days * 86_400_000).toISOString();
+  const { backups, unusable } = await listBackups(into);
+  const daysBefore = (count: number) =>
+    new Date(Date.parse(newest.created_at) - count * 86_400_000).toISOString();
   const outdated = backups.filter(
-    ({ manifest }) => manifest.system_id === newest.system_id && manifest.created_at < before,
+    ({ manifest }) =>
+      manifest.system_id === newest.system_id && manifest.created_at < daysBefore(days),
   );
-  for (const { folder } of outdated) {
-    // Without its manifest it is no backup, whatever else is left of it.
-    await rm(join(folder, manifestName));
-    await rm(folder, { recursive: true });
-  }
-  return outdated.map(({ manifest }) => manifest.name);
+  // Without its manifest it is no backup, whatever else is left of it.
+  for (const { folder } of outdated) await rm(join(folder, manifestName));
+  const abandoned = unusable.filter(
+    (folder) => basename(folder) < nameOf(daysBefore(1)) && !existsSync(join(folder, manifestName)),
+  );
+  const removed = [...outdated.map(({ folder }) => folder), ...abandoned];
+  for (const folder of removed) await rm(folder, { recursive: true });
+  return removed.map((folder) => basename(folder));
+}
+
+function nameOf(time: string): string {
+  return time.replaceAll(':', '-');
 }

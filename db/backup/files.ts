@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
 import { chown, open, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -43,7 +44,7 @@ export async function copyFile(
 
 async function openIfThere(path: string): Promise<FileHandle | null> {
   try {
-    return await open(path, 'r');
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;

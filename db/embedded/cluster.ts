@@ -10,6 +10,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -72,9 +73,10 @@ export type Folders = {
   passwords: string;
   port: string;
   log: string;
-  /** A data folder in which a backup is prepared, before it replaces the database. */
-  restore: string;
 };
+
+/** A data folder inside another one, in which a backup is prepared before it replaces the database. */
+export const restorePrefix = '.restore-';
 
 export function foldersOf(dataDir: string): Folders {
   const data = realPath(resolve(dataDir));
@@ -86,7 +88,6 @@ export function foldersOf(dataDir: string): Folders {
     passwords: join(keys, 'postgres.json'),
     port: join(data, 'postgres.port'),
     log: join(data, 'postgres.log'),
-    restore: join(data, '.restore'),
   };
 }
 
@@ -222,9 +223,12 @@ const run = promisify(execFile);
  */
 async function initialise(cluster: Cluster, log: (message: string) => void): Promise<void> {
   const { folders, binaries, runAs, passwords } = cluster;
-  if (existsSync(join(folders.restore, 'postgres')))
+  const restoring = readdirSync(folders.data).find(
+    (name) => name.startsWith(restorePrefix) && existsSync(join(folders.data, name, 'postgres')),
+  );
+  if (restoring !== undefined)
     throw new EmbeddedPostgresError(
-      `DATA_DIR: a restore into ${folders.data} was interrupted; run "backup restore" again, or move ${folders.restore} away to begin with an empty database`,
+      `DATA_DIR: a restore into ${folders.data} was interrupted; run "backup restore" again, or move ${join(folders.data, restoring)} away to begin with an empty database`,
     );
   log('Creating the database folder');
   const draft = mkdtempSync(join(folders.data, '.postgres-'));

@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -90,6 +93,15 @@ async function signUp({ pool }: Database, userId: string) {
   await createApiKey(pool, userId, { name: 'report', scopes: ['read'], monthlyCap: 10 }, now);
 }
 
+/** Of commands that were killed long ago, and one of a command that may still run. */
+const left = [
+  'backups/2020-01-01T00-00-00.000Z',
+  'backups/2020-01-01T00-00-01.000Z.partial',
+  '.verify-old',
+  '.restore-old',
+];
+const fresh = '.verify-new';
+
 beforeAll(async () => {
   await withDatabase(async (database) => {
     for (const userId of [ann, bob]) {
@@ -97,6 +109,11 @@ beforeAll(async () => {
       await give(database, userId, 50);
     }
     epoch = await readEpoch(database.pool);
+    for (const old of left) {
+      mkdirSync(join(dataDir, old), { recursive: true });
+      utimesSync(join(dataDir, old), 0, 0);
+    }
+    mkdirSync(join(dataDir, fresh));
     const made = await backup('create', '--json');
     ({ name } = JSON.parse(made.out) as { name: string });
     await give(database, bob, 30);
@@ -118,6 +135,22 @@ test('an erasure is in the erasure log, by ids and times alone', () => {
       user_id: ann,
       erased_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     });
+});
+
+test('a new backup deletes what commands left that were killed long ago, and nothing else', () => {
+  expect(left.filter((old) => existsSync(join(dataDir, old)))).toEqual([]);
+  expect(existsSync(join(dataDir, fresh))).toBe(true);
+  rmSync(join(dataDir, fresh), { recursive: true });
+});
+
+test('a manifest whose paths lead out of the backup is none', async () => {
+  const path = join(dataDir, 'backups', name, 'manifest.json');
+  const manifest = readFileSync(path, 'utf8');
+  for (const outside of ['../planted', '/tmp/planted', 'base/../../planted']) {
+    writeFileSync(path, manifest.replace('"path":"backup_label"', `"path":"${outside}"`));
+    await expect(backup('verify', name)).rejects.toThrow(/has an unreadable manifest/);
+  }
+  writeFileSync(path, manifest);
 });
 
 test('a list of backups names complete ones, and says which folders to delete', async () => {
@@ -207,5 +240,5 @@ test('a verification starts the backup and checks keys, events, credits and read
     faults: [],
   });
   expect(out).toContain('0 of 2 are not opened by DATA_KEY');
-  expect(existsSync(join(dataDir, '.restore'))).toBe(false);
+  expect(readdirSync(dataDir).filter((entry) => entry.startsWith('.'))).toEqual([]);
 });

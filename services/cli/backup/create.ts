@@ -5,7 +5,7 @@ import { backupDays } from '#services/platform/contract.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
 import { numberOf, printResult, say, text } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
-import { backupsFolder, requireDatabase } from './folders.ts';
+import { backupsFolder, removeAbandoned, requireDatabase } from './folders.ts';
 import { summaryOf } from './list.ts';
 
 export const create: SettingsCommand = {
@@ -26,6 +26,7 @@ export const create: SettingsCommand = {
     requireDatabase(env);
     const days = numberOf(call, 'keep-days', { usual: backupDays, most: backupDays });
     const into = backupsFolder(env, text(call, 'out'));
+    await removeAbandoned(env.dataDir);
     const silent = () => undefined;
     const server = await startEmbeddedPostgres({ dataDir: env.dataDir, log: silent });
     try {
@@ -35,7 +36,7 @@ export const create: SettingsCommand = {
       const backup = await createBackup({ cluster, port, into, software, now: new Date() });
       const removed = await removeOutdated(into, backup.manifest, days);
       printResult(call, { ...summaryOf(backup), folder: backup.folder, removed }, [backup.folder]);
-      if (removed.length > 0) say(`Deleted, older than ${days} days: ${removed.join(', ')}`);
+      if (removed.length > 0) say(`Deleted, too old or never completed: ${removed.join(', ')}`);
       return 0;
     } finally {
       await server.stop();

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readBackup } from '#db/backup/backups.ts';
 import type { Backup } from '#db/backup/backups.ts';
 import { BackupError } from '#db/backup/base-backup.ts';
-import { foldersOf, isInitialised } from '#db/embedded/cluster.ts';
+import { foldersOf, isInitialised, restorePrefix, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
 
 /** @throws BackupError unless the database is the embedded one of DATA_DIR */
@@ -29,4 +31,21 @@ export async function backupNamed(env: Env, named: string): Promise<Backup> {
   return readBackup(
     named.includes('/') ? resolve(named) : join(backupsFolder(env, undefined), named),
   );
+}
+
+export const verifyPrefix = '.verify-';
+
+const abandonedAfterMs = 86_400_000;
+
+/** Deletes copies that a verification or a restore left in the data folder because it was killed. */
+export async function removeAbandoned(dataDir: string): Promise<void> {
+  if (!existsSync(dataDir)) return;
+  for (const name of await readdir(dataDir)) {
+    if (!name.startsWith(verifyPrefix) && !name.startsWith(restorePrefix)) continue;
+    const path = join(dataDir, name);
+    const { mtimeMs } = await stat(path);
+    if (mtimeMs > Date.now() - abandonedAfterMs) continue;
+    if ((await runningServer(foldersOf(path))) === null)
+      await rm(path, { recursive: true, force: true });
+  }
 }

@@ -1,9 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Backup } from '#db/backup/backups.ts';
 import { syncFolder } from '#db/backup/files.ts';
-import { foldersOf, isInitialised, prepareFolders, runningServer } from '#db/embedded/cluster.ts';
+import {
+  foldersOf,
+  isInitialised,
+  prepareFolders,
+  restorePrefix,
+  runningServer,
+} from '#db/embedded/cluster.ts';
 import type { Folders } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { localKeyFile, replaceLocalKeys } from '#services/platform/process/local-keys.ts';
@@ -19,7 +25,7 @@ import {
 } from './after-restore.ts';
 import type { AfterRestore, Restored } from './after-restore.ts';
 import { openBackup } from './copy.ts';
-import { backupNamed, requireEmbedded } from './folders.ts';
+import { backupNamed, removeAbandoned, requireEmbedded } from './folders.ts';
 
 export const restore: SettingsCommand = {
   noun: 'backup',
@@ -47,9 +53,11 @@ export const restore: SettingsCommand = {
       }
     }
     prepareFolders(folders);
-    const restored = await prepare(backup, folders, env, wanted);
+    await removeAbandoned(folders.data);
+    const draft = foldersOf(mkdtempSync(join(folders.data, restorePrefix)));
+    const restored = await prepare(backup, { folders, draft }, env, wanted);
     await requireUnused(folders);
-    const movedTo = await putInPlace(folders);
+    const movedTo = await putInPlace({ folders, draft });
     keepKeys(env, folders);
     printResult(call, { ...restored, restored_into: folders.data, moved_to: movedTo }, [
       ...linesOf(restored),
@@ -67,17 +75,16 @@ async function requireUnused(folders: Folders): Promise<void> {
     throw new RestoreRefused(`DATA_DIR: ${folders.data} is in use; stop the app and try again`);
 }
 
+/** The data folder, and a draft inside it. */
+type Places = { folders: Folders; draft: Folders };
+
 /** Everything is done in a folder beside the database, which a failure leaves as it was. */
 async function prepare(
   backup: Backup,
-  folders: Folders,
+  { folders, draft }: Places,
   env: Env,
   wanted: AfterRestore,
 ): Promise<Restored> {
-  const draft = foldersOf(folders.restore);
-  if ((await runningServer(draft)) !== null)
-    throw new RestoreRefused(`DATA_DIR: another restore into ${folders.data} is in progress`);
-  await rm(draft.data, { recursive: true, force: true });
   if (existsSync(folders.passwords)) {
     await mkdir(draft.keys, { recursive: true });
     await copyFile(folders.passwords, draft.passwords);
@@ -98,8 +105,7 @@ async function prepare(
 }
 
 /** Returns where the former database is. A start between the two renames refuses to create an empty one. */
-async function putInPlace(folders: Folders): Promise<string | null> {
-  const draft = foldersOf(folders.restore);
+async function putInPlace({ folders, draft }: Places): Promise<string | null> {
   const movedTo = isInitialised(folders)
     ? `${folders.cluster}-${new Date().toISOString().replaceAll(':', '-')}`
     : null;

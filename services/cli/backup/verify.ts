@@ -9,7 +9,7 @@ import type { SettingsCommand } from '#services/cli/command.ts';
 import { verifyCredits } from '#services/cli/credits/verify.ts';
 import type { Database } from '#services/cli/database.ts';
 import { openBackup } from './copy.ts';
-import { backupNamed, requireEmbedded } from './folders.ts';
+import { backupNamed, removeAbandoned, requireEmbedded, verifyPrefix } from './folders.ts';
 
 export const verify: SettingsCommand = {
   noun: 'backup',
@@ -21,7 +21,8 @@ export const verify: SettingsCommand = {
     const { env } = call;
     requireEmbedded(env);
     const backup = await backupNamed(env, required(call, 0, 'name of the backup'));
-    const dataDir = mkdtempSync(join(env.dataDir, '.verify-'));
+    await removeAbandoned(env.dataDir);
+    const dataDir = mkdtempSync(join(env.dataDir, verifyPrefix));
     const resources = new AsyncDisposableStack();
     try {
       const database = await openBackup(backup, { env, dataDir, resources });
