@@ -62,13 +62,22 @@ async function makeAnchor(
     if (day !== null && (await hasAnchorOf(client, day))) return null;
     return addAnchor(client, day, isoTime(dependencies));
   });
-  // At info: this is how the root leaves the database.
-  if (anchor !== null)
-    log.info(
-      { position: anchor.number, count: anchor.heads, root: anchor.root },
-      'The hash chains were anchored',
-    );
+  if (anchor !== null) logAnchor(log, anchor);
   return anchor;
+}
+
+/** At info: this is how the root leaves the database. */
+function logAnchor(log: Log, { number, heads, root }: Pick<Anchor, 'number' | 'heads' | 'root'>) {
+  log.info({ position: number, count: heads, root }, 'The hash chains were anchored');
+}
+
+/** A process may have been killed between the anchor and its line in the log. */
+export async function logNewestAnchor({
+  pool,
+  log,
+}: Pick<AnchorDependencies, 'pool' | 'log'>): Promise<void> {
+  const newest = (await readAnchors(pool)).at(-1);
+  if (newest !== undefined) logAnchor(log, newest);
 }
 
 function isoTime({ clock }: AnchorDependencies): string {

@@ -10,5 +10,7 @@ SQL
 if [ -n "$AUDITOR_PASSWORD" ]; then
   psql --username postgres --set ON_ERROR_STOP=1 --set auditor="$AUDITOR_PASSWORD" <<'SQL'
 create role sevenfold_auditor with login password :'auditor';
+-- An open transaction would hide new events from the app's readers.
+alter role sevenfold_auditor set idle_in_transaction_session_timeout = '10min';
 SQL
 fi

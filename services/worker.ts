@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { Logger, run } from 'graphile-worker';
 import type { Job, Runner, RunnerOptions, WorkerEvents } from 'graphile-worker';
 import type pg from 'pg';
+import { logNewestAnchor } from '#db/anchors.ts';
 import { startListening } from '#db/listen.ts';
 import { follow, pause } from '#db/tail.ts';
 import { projections } from '#projections/index.ts';
@@ -59,6 +60,7 @@ await runProcess('worker', async (context) => {
   await openErasureLog(env.erasureLog);
   const core = await openCore('worker', { ...context, telemetry }, 20);
   await completeErasureLog(core, await readErasureLog(env.erasureLog));
+  await logNewestAnchor(core);
   await loadSdks();
   const { pool, bus, clock, sealer } = core;
   const stale = core.catalogue.staleModels(new Date(clock()).toISOString());

@@ -169,6 +169,11 @@ async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
       await client.query(`create role ${roles[name]} with ${rights} password ${password}`);
       if (name === 'owner')
         await client.query(`grant pg_monitor, pg_signal_backend to ${roles.owner}`);
+      // An open transaction would hide new events from the app's readers.
+      if (name === 'auditor')
+        await client.query(
+          `alter role ${roles.auditor} set idle_in_transaction_session_timeout = '10min'`,
+        );
     }
     if (!existing.has(database))
       await client.query(`create database ${database} owner ${roles.owner}`);

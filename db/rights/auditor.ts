@@ -12,9 +12,12 @@ const withheld: Readonly<Record<string, 'all' | readonly string[]>> = {
   refresh_token: 'all',
   asked_run: 'all',
   idempotency_key: 'all',
-  api_key: ['key_hash'],
+  // Its name is in its owner's words.
+  api_key: ['key_hash', 'name'],
   service_token: ['token_hash'],
   share_link: ['token_hash', 'sealed_token'],
+  // Whoever has these addresses can pay, or reads a receipt with its name.
+  purchase: ['checkout_url', 'receipt_url'],
   users: ['email', 'name', 'password_hash', 'avatar', 'signup_browser'],
   avatar: 'all',
   sessions: ['device', 'address'],
@@ -23,12 +26,17 @@ const withheld: Readonly<Record<string, 'all' | readonly string[]>> = {
   onboarding_bonus: ['address_hash'],
 };
 
+/** Whether an auditor must not read a column. */
+export function isWithheld(table: string, column: string): boolean {
+  const without = Object.hasOwn(withheld, table) ? withheld[table] : undefined;
+  return without === 'all' || without?.includes(column) === true;
+}
+
 /** The auditor's rights on a table with these columns, as a grant has them. */
 export function readable(table: string, columns: readonly string[]): string {
-  const without = Object.hasOwn(withheld, table) ? withheld[table] : undefined;
-  if (without === undefined) return 'select';
-  if (without === 'all') return '';
-  return `select (${columns.filter((column) => !without.includes(column)).join(', ')})`;
+  const shown = columns.filter((column) => !isWithheld(table, column));
+  if (shown.length === columns.length) return 'select';
+  return shown.length === 0 ? '' : `select (${shown.join(', ')})`;
 }
 
 /** Whether the role of an address may read our events and write none of what it does. */

@@ -80,8 +80,8 @@ describe.each(Object.entries(services))('the service %s', (name, service) => {
   });
 
   test('the service is checked with a program of its own image', () => {
-    // It runs once, and the others wait for its end.
-    if (name === 'migrate') return;
+    // These run once; for the end of the migration the others wait.
+    if (name === 'migrate' || name === 'cli') return;
     const [how, program] = service.healthcheck?.test ?? [];
     // The images of Node and Mailpit have neither curl nor wget.
     expect([how, program]).toEqual(['CMD', checkers[service.image.replace(/:.*$/, '')]]);
@@ -98,7 +98,7 @@ describe.each(Object.entries(services))('the service %s', (name, service) => {
 test('only services that use the database share a network with it, without a way out', () => {
   const [network = '', ...others] = networksOf('postgres');
   expect(others).toEqual([]);
-  expect(on(network)).toEqual(['postgres', 'migrate', 'api', 'worker']);
+  expect(on(network)).toEqual(['postgres', 'migrate', 'cli', 'api', 'worker']);
   expect(compose.networks?.[network]).toEqual({ internal: true });
 });
 
@@ -107,21 +107,22 @@ test('the proxy reaches the API alone, and only services that call others reach 
   const shared = networksOf('proxy').filter((network) => on(network).length > 1);
   expect(shared.flatMap(on)).toEqual(['api', 'proxy']);
   const withOutside = Object.keys(services).filter((name) => networksOf(name).some(isOpen));
-  expect(withOutside).toEqual(['api', 'worker', 'mail', 'proxy']);
+  expect(withOutside).toEqual(['cli', 'api', 'worker', 'mail', 'proxy']);
 });
 
 test('no mail catcher runs by default, and email has no silent destination', () => {
   const optional = Object.entries(services).filter(([, { profiles }]) => profiles !== undefined);
   expect(optional.map(([name, { profiles }]) => [name, profiles])).toEqual([
+    ['cli', ['cli']],
     ['mail', ['mail-catcher']],
   ]);
-  for (const name of ['migrate', 'api', 'worker'])
+  for (const name of ['migrate', 'cli', 'api', 'worker'])
     expect(services[name]?.environment?.['SMTP_URL']).toMatch(/^\$\{SMTP_URL:\?/);
 });
 
-test('the API and the workers get the key of every provider', () => {
+test('the API, the workers and the command line get the key of every provider', () => {
   const keys = providerDefinitions.map(({ keyVariable }) => keyVariable);
-  for (const name of ['api', 'worker'])
+  for (const name of ['cli', 'api', 'worker'])
     expect(Object.keys(services[name]?.environment ?? {})).toEqual(expect.arrayContaining(keys));
 });
 

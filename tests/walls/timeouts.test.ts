@@ -120,3 +120,21 @@ test('a slow response is not cut off', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/slow`);
   expect(await response.json()).toEqual({ data: 'after a while' });
 });
+
+test('a client that asks on without taking responses is disconnected', async () => {
+  let asked = 0;
+  const counting = createHttpServer(async () => {
+    asked += 1;
+    await sleep(500);
+    return new Response('here');
+  }, limits);
+  counting.listen(0, '127.0.0.1');
+  await once(counting, 'listening');
+  const address = counting.address();
+  const socket = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100));
+  await once(socket, 'close');
+  expect(asked).toBeLessThanOrEqual(limits.pipelined);
+  counting.close();
+});

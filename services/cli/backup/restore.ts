@@ -52,6 +52,13 @@ export const restore: SettingsCommand = {
         return 1;
       }
     }
+    if (wanted.erasures?.length === 0 && call.options['yes'] !== true) {
+      const question = 'The erasure log is empty. Was nobody erased since the backup?';
+      if (!(await confirmed(question))) {
+        say('Nothing changed');
+        return 1;
+      }
+    }
     prepareFolders(folders);
     await removeAbandoned(folders.data);
     const draft = foldersOf(mkdtempSync(join(folders.data, restorePrefix)));

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { appendFunction } from '#db/append-function.ts';
+import { isWithheld } from '#db/rights/auditor.ts';
 import { projections } from '#projections/index.ts';
 import { elseOk, ok, wrong } from './finding.ts';
 import type { Check } from './finding.ts';
@@ -44,6 +45,7 @@ const auditor: Check = {
     if (rowCount === 0)
       return [wrong(`the role ${role} does not exist`, 'create it, or unset AUDITOR_ROLE')];
     const writable = await writableBy(ownerPool, role);
+    const revealed = await revealedTo(ownerPool, role);
     const { rows } = await ownerPool.query<{ reads: boolean; calls: boolean }>(
       `select has_table_privilege($1, to_regclass('emt_messages'), 'select') as reads,
          coalesce((select has_function_privilege($1, oid, 'execute')
@@ -56,6 +58,7 @@ const auditor: Check = {
         ...(reads ? [] : [wrong(`${role} does not read the events`, again)]),
         ...(calls ? [wrong(`${role} may execute the append function`, again)] : []),
         ...writable.map((name) => wrong(`${role} may write ${name}`, again)),
+        ...revealed.map((name) => wrong(`${role} may read ${name}`, again)),
       ],
       `${role} reads and writes nothing`,
     );
@@ -67,11 +70,28 @@ async function writableBy(pool: pg.Pool, role: string): Promise<string[]> {
     `select relname as name from pg_class
      where relnamespace in (to_regnamespace('public'), to_regnamespace('graphile_worker'))
        and relkind in ('r', 'p', 'v')
-       and has_table_privilege($1, oid, 'insert, update, delete, truncate')
+       and (has_table_privilege($1, oid, 'delete, truncate')
+         or has_any_column_privilege($1, oid, 'insert, update'))
      order by relname`,
     [role],
   );
   return rows.map(({ name }) => name);
+}
+
+/** Columns that an auditor should not read and does. */
+async function revealedTo(pool: pg.Pool, role: string): Promise<string[]> {
+  const { rows } = await pool.query<{ table: string; column: string }>(
+    `select relname as table, attname as column
+     from pg_attribute join pg_class on pg_class.oid = attrelid
+     where relnamespace = to_regnamespace('public') and relkind in ('r', 'p', 'v')
+       and attnum > 0 and not attisdropped
+       and has_column_privilege($1, attrelid, attnum, 'select')
+     order by relname, attnum`,
+    [role],
+  );
+  return rows
+    .filter(({ table, column }) => isWithheld(table, column))
+    .map(({ table, column }) => `${table}.${column}`);
 }
 
 function roleOf(url: string): string {

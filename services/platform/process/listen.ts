@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, ServerResponse } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
 import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -30,6 +31,8 @@ export const connectionLimits = {
    * response for ever. Streams and sockets send something more often.
    */
   silenceMs: 60_000,
+  /** Requests of a client that does not wait for the responses before. Neither browsers nor proxies do that. */
+  pipelined: 16,
   /** How often slow connections are checked. */
   slowCheckMs: 1_000,
 } as const;
@@ -52,6 +55,7 @@ export function createHttpServer(
   other?: OtherProtocol,
 ): Server {
   const handle = getRequestListener(answering(fetch), { autoCleanupIncoming: false });
+  const waiting = new WeakMap<Socket, number>();
   const server = createServer(
     {
       maxHeaderSize: limits.headerBytes,
@@ -63,6 +67,14 @@ export function createHttpServer(
       shouldUpgradeCallback: (request) => other?.isOwn(request) ?? false,
     },
     (request, response) => {
+      const { socket } = request;
+      const count = (waiting.get(socket) ?? 0) + 1;
+      if (count > limits.pipelined) {
+        socket.destroy();
+        return;
+      }
+      waiting.set(socket, count);
+      response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
       if (other?.isOwn(request) === true) {
         other.onRequest(request, response);
         return;
