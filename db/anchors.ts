@@ -262,6 +262,8 @@ export type AnchorCheck = {
   heads: number;
   /** The newest anchor, to compare with the log. */
   last: Anchor | null;
+  /** The one of the given root. */
+  named: Anchor | null;
   /** The first break of each stream, in the order of the anchors; at most `mostBroken`. */
   broken: readonly BrokenLink[];
   /**
@@ -296,20 +298,20 @@ export async function verifyAnchors(
     async (client) => {
       await limitTo(client, '60min');
       const anchors = await readAnchors(client);
+      const named = anchors.find((one) => one.root === root) ?? null;
       const roots = await brokenRoots(client);
       const { heads, broken } = await brokenStreams(client, streamId ?? null);
       return {
         anchors: anchors.length,
         heads,
         last: anchors.at(-1) ?? null,
+        named,
         broken: [...roots, ...broken]
           .toSorted((left, right) => left.anchor - right.anchor)
           .slice(0, mostBroken),
         missing: [
           ...(anchors.length === 0 && (await hasOldEvents(client)) ? ['anchors' as const] : []),
-          ...(root === undefined || anchors.some((one) => one.root === root)
-            ? []
-            : ['root' as const]),
+          ...(root === undefined || named !== null ? [] : ['root' as const]),
         ],
       };
     },
@@ -447,7 +449,7 @@ function textOf(value: unknown): string | null {
 /** One line for operators. */
 export function missingLine(what: AnchorCheck['missing'][number]): string {
   return what === 'root'
-    ? 'no anchor has the root that was asked for: anchors were removed or rewritten'
+    ? 'no anchor has the given root: it was mistyped, or is newer than a restored backup, or anchors were removed or rewritten'
     : `there is no anchor, though events are older than ${unanchoredDays} days: anchors were taken away, or no worker ran (credits anchor makes one)`;
 }
 

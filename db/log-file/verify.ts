@@ -186,7 +186,11 @@ function createFile(report: Report, roots: readonly string[] | null) {
     const isBefore = own.version === 0 && header?.since !== null;
     if (!isBefore) own.isOver = true;
     if (!isBefore && header?.until === null)
-      report(at, 'version', `the anchor has event ${version}, the file ends at ${own.version}`);
+      report(
+        at,
+        'version',
+        `the anchor has event ${version} of ${own.name}, the file ends at ${own.version}`,
+      );
     return false;
   }
 
@@ -199,7 +203,8 @@ function createFile(report: Report, roots: readonly string[] | null) {
       (takers[line.kind] as (at: number, line: Line) => void)(at, line);
     },
     end(lines: number): Omit<FileVerification, 'faults'> {
-      if (header !== null && !ended)
+      if (lines === 0) report(1, null, 'the file is empty');
+      else if (header !== null && !ended)
         report(lines, null, 'the file ends here, without its end line');
       if (ended) anchors.end();
       const { events: provedEvents, unknown } = anchors.proved(roots);

@@ -186,8 +186,12 @@ export async function newFile(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--out must be a new file: ${reason}`);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const reasons: Readonly<Record<string, string>> = {
+      EEXIST: 'it exists',
+      ENOENT: 'its folder does not exist',
+    };
+    throw new UsageError(`--out must be a new file; ${path}: ${reasons[code] ?? code}`);
   }
 }
 

@@ -29,7 +29,10 @@ const grant: CliCommand = {
   arguments: '<email|user id> <credits>',
   summary: 'Grants free credits. Records the operator and the reason.',
   options: {
-    reason: { type: 'string', help: 'Reason for the grant (encrypted; auditors can read it)' },
+    reason: {
+      type: 'string',
+      help: 'Reason for the grant (encrypted; `credits grants --open` shows it)',
+    },
     type: { type: 'string', help: 'bonus or other (default other)' },
     key: {
       type: 'string',

@@ -108,16 +108,16 @@ async function runCommand(
 ): Promise<number> {
   const alone = 'run' in command ? await command.runAlone?.(call) : null;
   if (typeof alone === 'number') return alone;
-  if ('runOnSettings' in command) return command.runOnSettings({ ...call, env: settingsOrExit() });
   const resources = new AsyncDisposableStack();
   try {
     const { databaseUrl, productName } = readAlone();
     if (databaseUrl !== null && (await isAuditorAt(databaseUrl))) {
-      if (command.reads !== true) throw new SettingsError([onlyReads()]);
+      if (!('run' in command) || command.reads !== true) throw new SettingsError([onlyReads()]);
       const database = openForAuditor(databaseUrl, productName, logAt('error'), resources);
       return await command.run({ ...call, database });
     }
     const env = settingsOrExit();
+    if ('runOnSettings' in command) return await command.runOnSettings({ ...call, env });
     const log = logAt(process.env['LOG_LEVEL'] === undefined ? 'error' : env.logLevel);
     const database = await openDatabase(env, log, resources);
     return await command.run({ ...call, database });

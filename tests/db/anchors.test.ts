@@ -129,6 +129,7 @@ test('an anchor keeps the head of every stream of credits and runs, and its root
     heads: 2,
     last: made,
     broken: [],
+    named: null,
     missing: [],
   });
 });

@@ -342,6 +342,8 @@ test('an export of some streams proves each by a path, to the roots of their day
 });
 
 test('a file of another kind is refused in its first line, however long that is', async () => {
+  const { faults: none } = await verifyLogFile(Readable.from([]), null);
+  expect(none).toEqual([{ line: 1, field: null, problem: 'the file is empty' }]);
   const evidence = JSON.stringify({ kind: 'manifest', format: 'evidence of a run' });
   expect((await verified([evidence])).faults).toMatchObject([{ line: 1 }]);
   expect((await verified(['not JSON'])).faults).toMatchObject([

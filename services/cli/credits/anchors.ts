@@ -1,6 +1,6 @@
 import { anchorNow, brokenLine, missingLine, readAnchors } from '#db/anchors.ts';
 import type { Anchor, AnchorCheck } from '#db/anchors.ts';
-import { printResult, table, text, UsageError } from '#services/cli/command.ts';
+import { counted, printResult, table, text, UsageError } from '#services/cli/command.ts';
 import type { CliCall, CliCommand } from '#services/cli/command.ts';
 
 const anchor: CliCommand = {
@@ -11,7 +11,10 @@ const anchor: CliCommand = {
   options: {},
   async run(call) {
     const made = await anchorNow(call.database);
-    printResult(call, documentOf(made), [made.root]);
+    printResult(call, documentOf(made), [
+      `Anchor ${made.number} of ${counted(made.heads, 'stream')} has the root ${made.root}`,
+      'Keep the root outside of this database: it is not in the log of the app.',
+    ]);
     return 0;
   },
 };
@@ -62,12 +65,13 @@ export function rootsOf(call: Pick<CliCall, 'options'>): string[] | null {
 }
 
 /** The anchors in the output of `credits verify`: as part of its document, and as lines. */
-export function anchorReport({ anchors: count, heads, last, broken, missing }: AnchorCheck) {
+export function anchorReport({ anchors: count, heads, last, named, broken, missing }: AnchorCheck) {
   return {
     document: {
       anchors: count,
       heads,
       last: last === null ? null : documentOf(last),
+      named: named === null ? null : documentOf(named),
       broken: broken.map(({ streamId, ...link }) => ({ ...link, stream: streamId })),
       missing,
     },
@@ -77,6 +81,9 @@ export function anchorReport({ anchors: count, heads, last, broken, missing }: A
       last === null
         ? 'no anchor yet'
         : `${count} anchors, the last of ${last.madeAt} with the root ${last.root}`,
+      ...(named === null
+        ? []
+        : [`the given root is that of anchor ${named.number}, made at ${named.madeAt}`]),
     ],
   };
 }

@@ -60,7 +60,7 @@ const auditor: Check = {
         ...writable.map((name) => wrong(`${role} may write ${name}`, again)),
         ...revealed.map((name) => wrong(`${role} may read ${name}`, again)),
       ],
-      `${role} reads and writes nothing`,
+      `${role} can read the events, and write nothing`,
     );
   },
 };

@@ -70,7 +70,7 @@ export const exportCommand: CliCommand = {
         `${counted(events, 'event')} of ${counted(streams, 'stream')}.`,
         root === null
           ? 'There is no anchor for them yet, so only their chains protect them.'
-          : `Compare the root of the newest anchor with the log: ${root}`,
+          : `The newest anchor has the root ${root}; compare it with the one that was logged or kept elsewhere.`,
       ];
       if (out === '-') for (const line of lines) say(line);
       else printResult(call, { file: out, ...exported }, [`Wrote ${out}.`, ...lines]);
@@ -87,6 +87,8 @@ async function selectionOf(call: ReadingCall): Promise<Selection> {
   const account = text(call, 'account');
   const run = text(call, 'run');
   const range = { since: timeFrom(call, 'since'), until: timeFrom(call, 'until') };
+  if (range.since !== null && range.until !== null && range.since >= range.until)
+    throw new UsageError('--since must lie before --until');
   if (account !== undefined && run !== undefined)
     throw new UsageError('Choose --account or --run, not both');
   if (account !== undefined) {

@@ -18,6 +18,7 @@ export async function verifyFile(call: Arguments): Promise<number | null> {
   const { faults, unknownRoots, unprovedStreams } = found;
   const verified = faults.length + unknownRoots.length + unprovedStreams.length === 0;
   printResult(call, { verified, ...documentOf(found) }, linesOf(found, roots, verified));
+  if (found.header === null) return 2;
   return verified ? 0 : 1;
 }
 
@@ -77,6 +78,11 @@ function linesOf(
             : `ok   ${counted(anchors, 'anchor')}, the newest with the root ${newest.root}`,
         ]),
     ...found.unknownRoots.map((root) => `NOT  no anchor in the file has the root ${root}`),
+    ...(found.unknownRoots.length > 0 && newest !== null
+      ? [
+          `     the newest in the file is anchor ${newest.number}: give the root that was logged with it`,
+        ]
+      : []),
     ...found.unprovedStreams.map((name) => `NOT  no given root proves ${name}`),
     ...(verified
       ? [
@@ -86,9 +92,17 @@ function linesOf(
             : ['     Nothing shows that the file is complete; only the whole log shows that']),
           roots === null
             ? 'Verified, as far as a file can show. Pass --root with a root kept elsewhere to prove it.'
-            : 'Verified.',
+            : newer === 0
+              ? 'Verified.'
+              : `Verified, except that no given root proves ${counted(newer, 'event')}.`,
         ]
-      : ['Differences were found.']),
+      : [
+          header === null
+            ? 'This is no exported log.'
+            : faults.length > 0
+              ? 'Differences were found.'
+              : 'Not proved by the given roots.',
+        ]),
   ].map(printable);
 }
 
