@@ -236,6 +236,15 @@ export async function readAnchors(client: Queryable): Promise<Anchor[]> {
   return rows;
 }
 
+/** Seconds since the newest anchor was made; 0 without one. */
+export async function readAnchorAge(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ seconds: number }>(
+    `select coalesce(extract(epoch from now() - max(made_at)), 0)::float8 as seconds
+     from chain_anchor`,
+  );
+  return Math.max(0, rows[0]?.seconds ?? 0);
+}
+
 // --- verifying ---
 
 /** The first broken link: of a stream, or between anchors. */

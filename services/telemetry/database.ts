@@ -1,3 +1,4 @@
+import { readAnchorAge } from '#db/anchors.ts';
 import type { Queryable } from '#db/connect.ts';
 import { readOpenTransactions } from '#db/reader.ts';
 import { projectionLags } from '#projections/engine/checkpoint.ts';
@@ -25,6 +26,7 @@ export function databaseReadings(
     jobReading(metrics, client),
     mailReading(metrics, client),
     webhookReading(metrics, client),
+    anchorReading(metrics, client),
   ];
 }
 
@@ -181,4 +183,19 @@ function webhookReading(metrics: Metrics, client: Queryable): Reading {
     },
   ] as const;
   return backlogReading(metrics, 'webhooks', definitions, async () => readWebhookBacklog(client));
+}
+
+function anchorReading(metrics: Metrics, client: Queryable): Reading {
+  const age = metrics.gauge({
+    name: 'sevenfold_anchor_age_seconds',
+    help: 'Seconds since the newest anchor of the hash chains was made; 0 without one',
+  });
+  return {
+    name: 'anchors',
+    gauges: [age],
+    async read() {
+      const seconds = await readAnchorAge(client);
+      return () => age.set(seconds);
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Reading } from '#services/platform/telemetry/readings.ts';
 import type { Metrics } from '#services/platform/telemetry/registry.ts';
+import { countLoggedErrors } from '#services/platform/process/log.ts';
 import { softwareVersion } from '#services/platform/process/software.ts';
 
 /** Names the process, so that an alert notices when none of a kind is left. */
@@ -14,6 +15,24 @@ export function showProcess(metrics: Metrics, kind: ProcessKind): void {
 }
 
 export type ProcessKind = 'api' | 'worker';
+
+/** What an operator should read. */
+export function logReading(metrics: Metrics): Reading {
+  const lines = metrics.counter({
+    name: 'sevenfold_logged_errors_total',
+    help: 'Lines that this process has logged as error or fatal',
+  });
+  let counted = 0;
+  return {
+    name: 'log',
+    gauges: [],
+    read: async () => () => {
+      const errors = countLoggedErrors();
+      lines.inc(errors - counted);
+      counted = errors;
+    },
+  };
+}
 
 /** Connections of the pool, counted without asking the database. */
 export function poolReading(metrics: Metrics, pool: pg.Pool): Reading {

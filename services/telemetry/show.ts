@@ -8,7 +8,7 @@ import type { Metrics } from '#services/platform/telemetry/registry.ts';
 import { serveMetrics } from '#services/platform/telemetry/server.ts';
 import { databaseReadings } from './database.ts';
 import type { Telemetry } from './open.ts';
-import { poolReading, readerReading } from './process.ts';
+import { logReading, poolReading, readerReading } from './process.ts';
 
 /** The page of an API process. */
 export async function showApiMetrics(
@@ -17,7 +17,11 @@ export async function showApiMetrics(
   { pool, readerLagMs }: { pool: pg.Pool; readerLagMs: () => Promise<number> },
 ): Promise<void> {
   if (metrics === null) return;
-  await show(context, metrics, [poolReading(metrics, pool), readerReading(metrics, readerLagMs)]);
+  await show(context, metrics, [
+    logReading(metrics),
+    poolReading(metrics, pool),
+    readerReading(metrics, readerLagMs),
+  ]);
 }
 
 /** The page of a worker, with the figures of the whole database. */
@@ -36,6 +40,7 @@ export async function showWorkerMetrics(
   });
   context.resources.defer(async () => readings.end());
   await show(context, metrics, [
+    logReading(metrics),
     poolReading(metrics, pool),
     ...databaseReadings(metrics, readings, projections),
   ]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projections } from '#projections/index.ts';
 import { catalogueWith } from '#services/models/catalogue.ts';
+import { createLog } from '#services/platform/process/log.ts';
 import { freePort } from '#services/platform/process/listen.ts';
 import { mergedMetrics } from '#services/platform/telemetry/merge.ts';
 import { createReadings } from '#services/platform/telemetry/readings.ts';
@@ -9,6 +10,7 @@ import type { Metrics } from '#services/platform/telemetry/registry.ts';
 import { serveMetrics } from '#services/platform/telemetry/server.ts';
 import { noTracing } from '#services/platform/telemetry/tracing.ts';
 import { callMetrics, observedCalls } from '#services/telemetry/calls.ts';
+import { logReading } from '#services/telemetry/process.ts';
 import { databaseReadings } from '#services/telemetry/database.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
 import type { TestDatabase } from '#tests/support/database.ts';
@@ -16,6 +18,24 @@ import { parsePage } from './support/page.ts';
 
 const silent = { warn: () => undefined, error: () => undefined };
 const pageOf = async ({ registry }: Metrics) => parsePage(await registry.metrics());
+
+test('lines that a process logs as errors are counted, and no others', async () => {
+  const metrics = createMetrics();
+  const refresh = createReadings(metrics, [logReading(metrics)], silent, {
+    keptMs: 0,
+    withinMs: 1_000,
+  });
+  const counted = async () => {
+    await refresh();
+    return (await pageOf(metrics)).value('sevenfold_logged_errors_total') ?? 0;
+  };
+  const log = createLog({ level: 'info', process: 'test', destination: { write: () => {} } });
+  const before = await counted();
+  log.warn('It retries');
+  log.error('It gave up');
+  log.child({ run_id: 'opt_1' }).error('It gave up');
+  expect((await counted()) - before).toBe(2);
+});
 
 describe('figures that are read when they are asked for', () => {
   function createReading(limits = { keptMs: 0, withinMs: 1_000 }) {
@@ -132,6 +152,15 @@ describe('the figures of the database', () => {
     expect(page.value('sevenfold_holds_open')).toBe(1);
     expect(page.value('sevenfold_oldest_hold_seconds')).toBeGreaterThanOrEqual(18_000);
     expect(page.value('sevenfold_oldest_hold_seconds')).toBeLessThan(18_600);
+  });
+
+  test('the age of the newest anchor is shown, and 0 without one', async () => {
+    expect((await shown()).value('sevenfold_anchor_age_seconds')).toBe(0);
+    await database.ownerPool.query(
+      `insert into chain_anchor (number, made_at, transaction_id, global_position, heads, previous_root, root)
+       values (1, now() - interval '27 hours', '1', 1, 0, repeat('0', 64), repeat('a', 64))`,
+    );
+    expect((await shown()).value('sevenfold_anchor_age_seconds')).toBeGreaterThanOrEqual(97_200);
   });
 
   test('a transaction that stays open shows as the age of xmin', async () => {

@@ -90,6 +90,13 @@ export type LogOptions = {
   pretty?: boolean;
 };
 
+let errors = 0;
+
+/** Lines of `error` and `fatal` in this process so far, for an alert. */
+export function countLoggedErrors(): number {
+  return errors;
+}
+
 export function createLog(options: LogOptions): Log {
   const toPeople = options.pretty ?? (options.destination === undefined && process.stdout.isTTY);
   const destination = options.destination ?? fileDestination(process.stdout.fd);
@@ -100,6 +107,12 @@ export function createLog(options: LogOptions): Log {
       timestamp: stdTimeFunctions.isoTime,
       // onlyLogged has described it already.
       serializers: { err: (described: unknown) => described },
+      hooks: {
+        logMethod(line, write, level) {
+          if (level >= pino.levels.values['error']!) errors += 1;
+          write.apply(this, line);
+        },
+      },
       formatters: { level: (label) => ({ level: label }), log: onlyLogged },
     },
     toPeople ? forPeople(destination) : destination,

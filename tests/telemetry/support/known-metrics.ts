@@ -7,7 +7,12 @@ import { callMetrics } from '#services/telemetry/calls.ts';
 import { commandMetrics } from '#services/telemetry/commands.ts';
 import { databaseReadings } from '#services/telemetry/database.ts';
 import { jobMetrics } from '#services/telemetry/jobs.ts';
-import { poolReading, readerReading, showProcess } from '#services/telemetry/process.ts';
+import {
+  logReading,
+  poolReading,
+  readerReading,
+  showProcess,
+} from '#services/telemetry/process.ts';
 import { requestMetrics } from '#services/telemetry/requests.ts';
 import { parsePage } from './page.ts';
 
@@ -23,6 +28,7 @@ export async function knownMetrics(): Promise<ReadonlyMap<string, ReadonlySet<st
   createReadings(
     metrics,
     [
+      logReading(metrics),
       poolReading(metrics, pool),
       readerReading(metrics, async () => 0),
       ...databaseReadings(metrics, pool, projections),
