@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Queryable } from './connect.ts';
 import { readStoredStream } from './streams.ts';
 import { lastPosition } from './reader.ts';
-import { beginReading, inTransaction, limitTo } from './transaction.ts';
+import { beginReading, inTransaction, limitTo, wholeLogLimit } from './transaction.ts';
 import { firstHash, verifyChain } from './chain.ts';
 import { anchorRoot, headLine, listRoot } from './anchor-root.ts';
 import type { AnchorHead, AnchorProof } from './anchor-root.ts';
@@ -305,7 +305,7 @@ export async function verifyAnchors(
   return inTransaction(
     pool,
     async (client) => {
-      await limitTo(client, '60min');
+      await limitTo(client, wholeLogLimit);
       const anchors = await readAnchors(client);
       const named = anchors.find((one) => one.root === root) ?? null;
       const roots = await brokenRoots(client);

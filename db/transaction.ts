@@ -4,6 +4,9 @@ import pg from 'pg';
 /** Opens a transaction that reads as of one moment and has no id. */
 export const beginReading = 'begin isolation level repeatable read, read only';
 
+/** For what reads a whole log at an operator's word. Nothing else waits for it. */
+export const wholeLogLimit = '12h';
+
 /** Gives an open transaction another limit than its connection's, whose timer runs and has to be stopped first. */
 export async function limitTo(client: pg.ClientBase, limit: string): Promise<void> {
   await client.query('set local transaction_timeout = 0');

@@ -3,7 +3,7 @@ import { type ChainCheck, firstHash, verifyChain } from './chain.ts';
 import type { Queryable } from './connect.ts';
 import { readHeads, type Snapshot, type StreamHead } from './streams.ts';
 import { compareCursors } from './reader.ts';
-import { beginReading, inTransaction, limitTo } from './transaction.ts';
+import { beginReading, inTransaction, limitTo, wholeLogLimit } from './transaction.ts';
 import { eventColumns, recordedEvent } from './recorded-event.ts';
 import type { EventRow, RecordedEvent } from './recorded-event.ts';
 
@@ -40,7 +40,6 @@ export type VerifyEventsOptions = {
 const mostFaults = 1_000;
 
 const pageEvents = 2_000;
-const timeout = '60min';
 
 /**
  * Checks what was stored: every stream has the positions from 1 without a gap, its hash chain can be
@@ -56,7 +55,7 @@ export async function verifyEvents(
   return inTransaction(
     pool,
     async (client) => {
-      await limitTo(client, timeout);
+      await limitTo(client, wholeLogLimit);
       const faults = await findEmptyStreams(client, streamId ?? null);
       let stream: Checked | undefined;
       let streams = 0;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AnchorProof } from '#db/anchor-root.ts';
 import { recordedEvent } from '#db/recorded-event.ts';
 import type { RecordedEvent } from '#db/recorded-event.ts';
-import { beginReading, inTransaction, limitTo } from '#db/transaction.ts';
+import { beginReading, inTransaction, limitTo, wholeLogLimit } from '#db/transaction.ts';
 import { formatVersion, signedLine } from './format.ts';
 import { storedEventLine } from './lines.ts';
 import type { LineOf, Selection } from './format.ts';
@@ -21,8 +21,7 @@ export type ExportOptions = {
 
 export type Exported = Pick<LineOf<'end'>, 'streams' | 'events' | 'lines' | 'root'>;
 
-/** A whole log may take hours, and the reader of a pipe may pause. Nothing else waits for this. */
-const timeout = '12h';
+/** The reader of a pipe may pause. */
 const pauseTimeout = '10min';
 
 /**
@@ -33,7 +32,7 @@ export async function exportEvents(pool: pg.Pool, options: ExportOptions): Promi
   return inTransaction(
     pool,
     async (client) => {
-      await limitTo(client, timeout);
+      await limitTo(client, wholeLogLimit);
       await client.query(`set local idle_in_transaction_session_timeout = '${pauseTimeout}'`);
       return exportFrom(client, options);
     },
