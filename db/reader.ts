@@ -48,6 +48,12 @@ export type ReadOptions = {
   types?: readonly string[];
 };
 
+/**
+ * Events of any type that a range reaches over at most. A statement over a range takes its time for each of
+ * them, and its transaction hides new events from readers meanwhile.
+ */
+export const rangeSpan = 100_000;
+
 /** Events per page. At 5,000 a page takes some 50 ms and 10 MB. */
 export const pageLimit = 5_000;
 
@@ -72,25 +78,35 @@ export async function readPage(
   return { ...progressOf(cursor, rows[0], events.at(-1), events.length, limit), events };
 }
 
-/** Like `readPage`, but returns only the end of a page of `limit` events and their number. */
+/**
+ * Like `readPage`, but returns only the end of a page of `limit` events and their number. Where events of the
+ * types are rare, the page ends after `span` events of any type.
+ */
 export async function readRange(
   client: Queryable,
   cursor: Cursor,
-  { limit = pageLimit, types }: ReadOptions = {},
+  { limit = pageLimit, types, span = rangeSpan }: ReadOptions & { span?: number } = {},
 ): Promise<Range> {
   const { rows } = await client.query<RangeRow>(rangeStatement, [
     cursor.transactionId,
     cursor.globalPosition,
     limit,
     types ?? null,
+    span,
   ]);
   const row = rows[0];
   const count = Number(row?.count ?? 0);
-  const last =
-    row?.transaction_id && row.global_position
-      ? { transactionId: row.transaction_id, globalPosition: row.global_position }
-      : undefined;
+  const last = row && cursorOf(row.transaction_id, row.global_position);
+  const spanEnd = row && cursorOf(row.span_transaction_id, row.span_global_position);
+  if (spanEnd !== undefined)
+    return { cursor: spanEnd, unsafeInSight: row!.unsafe, caughtUp: false, count };
   return { ...progressOf(cursor, row, last, count, limit), count };
+}
+
+function cursorOf(transactionId: string | null, globalPosition: string | null): Cursor | undefined {
+  return transactionId === null || globalPosition === null
+    ? undefined
+    : { transactionId, globalPosition };
 }
 
 /** Negative when `left` comes first in the log. */
@@ -176,11 +192,14 @@ type RangeRow = HeaderRow & {
   count: string | null;
   transaction_id: string | null;
   global_position: string | null;
+  /** Only of a page that did not reach its limit within the span. */
+  span_transaction_id: string | null;
+  span_global_position: string | null;
 };
 type PageRow = HeaderRow & (EventRow | { stream_id: null });
 
 const wanted = '($4::text[] is null or m.message_type = any($4::text[]))';
-const safeAfterCursor = `${wanted} and m.transaction_id < header.xmin
+const afterCursor = `m.transaction_id < header.xmin
       and (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)`;
 
 // One snapshot serves horizon and rows. Hidden rows are never read: a transaction that stays open for an
@@ -202,7 +221,7 @@ const pageStatement = `${header}
   select header.xmin::text as horizon, header.unsafe, ${eventColumns}
   from header left join lateral (
     select * from emt_messages m
-    where ${safeAfterCursor}
+    where ${wanted} and ${afterCursor}
     order by m.transaction_id, m.global_position
     limit $3
   ) m on true
@@ -210,19 +229,32 @@ const pageStatement = `${header}
 
 const rangeStatement = `${header}
   select header.xmin::text as horizon, header.unsafe, e.count::text, e.transaction_id::text,
-    e.global_position::text
+    e.global_position::text, span.transaction_id::text as span_transaction_id,
+    span.global_position::text as span_global_position
   from header left join lateral (
     select count(*) over () as count, p.transaction_id, p.global_position
     from (
       select m.transaction_id, m.global_position
-      from emt_messages m
-      where ${safeAfterCursor}
+      from (
+        select m.transaction_id, m.global_position, m.message_type
+        from emt_messages m
+        where ${afterCursor}
+        order by m.transaction_id, m.global_position
+        limit $5
+      ) m
+      where ${wanted}
       order by m.transaction_id, m.global_position
       limit $3
     ) p
     order by p.transaction_id desc, p.global_position desc
     limit 1
-  ) e on true`;
+  ) e on true left join lateral (
+    select m.transaction_id, m.global_position
+    from emt_messages m
+    where ${afterCursor} and coalesce(e.count, 0) < $3
+    order by m.transaction_id, m.global_position
+    offset $5::bigint - 1 limit 1
+  ) span on true`;
 
 function progressOf(
   cursor: Cursor,

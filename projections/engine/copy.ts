@@ -84,6 +84,8 @@ export async function bringRange(
   until?: Cursor,
   limit = largestRange,
 ): Promise<{ count: number; caughtUp: boolean; cursor: Cursor }> {
+  // After a logical restore all events have one transaction, whose bounds say nothing.
+  await client.query('set local enable_seqscan = off');
   const from = await lockCheckpoint(client, copy.table);
   const range = await readRange(client, from, {
     limit,

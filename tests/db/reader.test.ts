@@ -43,6 +43,10 @@ function idsOf(events: readonly RecordedEvent[]): string[] {
 }
 
 /** Other tests share the server, and their transactions hide events of this one for a moment. */
+function cursorOf({ transactionId, globalPosition }: Cursor): Cursor {
+  return { transactionId, globalPosition };
+}
+
 async function readAll(cursor: Cursor, atLeast: number): Promise<RecordedEvent[]> {
   for (;;) {
     const { events } = await readPage(db.pool, cursor);
@@ -104,6 +108,26 @@ describe('reading a page', () => {
     expect(await readRange(db.pool, start, { types: ['TestCredited'] })).toMatchObject({
       count: 2,
     });
+  });
+
+  test('a range of rare types ends after its span of the log, and the next one continues', async () => {
+    const start = await endOfLog(db.pool);
+    const client = await openTransaction();
+    const events = Array.from({ length: 10 }, (_, at) => (at === 6 ? debited(1) : credited(1)));
+    await appendInto(client, { streamId: 'test-span', expected: 0, events });
+    await commit(client);
+    const all = await readAll(start, 10);
+    const options = { types: ['TestDebited'], span: 4 };
+    let cursor = start;
+    const counts: number[] = [];
+    for (const end of [all[3]!, all[7]!]) {
+      const range = await readRange(db.pool, cursor, options);
+      expect(range).toMatchObject({ caughtUp: false, cursor: cursorOf(end) });
+      counts.push(range.count);
+      cursor = range.cursor;
+    }
+    expect(counts).toEqual([0, 1]);
+    expect(await readRange(db.pool, cursor, options)).toMatchObject({ count: 0, caughtUp: true });
   });
 
   test('a page holds the event as it was stored', async () => {
