@@ -56,23 +56,31 @@ export async function filled(
   size: Size,
   templates: readonly Template[],
 ): Promise<Filled> {
-  const marker = join(database.dataDir, 'filled.json');
-  if (existsSync(marker)) return JSON.parse(readFileSync(marker, 'utf8')) as Filled;
-  const { rows } = await database.ownerPool.query('select from emt_messages limit 1');
-  if (rows.length > 0)
-    throw new Error(`An earlier fill of ${database.dataDir} did not end; delete this folder`);
-  const begun = performance.now();
-  const cpu = process.cpuUsage();
-  const result = await fill(database, size, templates);
-  const fillSeconds = (performance.now() - begun) / 1000;
-  const { user, system } = process.cpuUsage(cpu);
-  const cpuSeconds = (user + system) / 1e6;
-  const rebuilds = await rebuildAll(database);
-  await database.ownerPool.query('vacuum analyze');
-  await verifySample(database);
-  const done: Filled = { ...size, ...result, fillSeconds, cpuSeconds, rebuilds };
-  writeFileSync(marker, JSON.stringify(done, null, 2));
-  return done;
+  const rows = await once(join(database.dataDir, 'rows.json'), async () => {
+    const { rows: before } = await database.ownerPool.query('select from emt_messages limit 1');
+    if (before.length > 0)
+      throw new Error(`An earlier fill of ${database.dataDir} did not end; delete this folder`);
+    const begun = performance.now();
+    const cpu = process.cpuUsage();
+    const result = await fill(database, size, templates);
+    const { user, system } = process.cpuUsage(cpu);
+    const fillSeconds = (performance.now() - begun) / 1000;
+    return { ...size, ...result, fillSeconds, cpuSeconds: (user + system) / 1e6 };
+  });
+  return once(join(database.dataDir, 'filled.json'), async () => {
+    const rebuilds = await rebuildAll(database);
+    await database.ownerPool.query('vacuum analyze');
+    await verifySample(database);
+    return { ...rows, rebuilds };
+  });
+}
+
+/** What an earlier run has written to a file, or what `make` makes. */
+async function once<Result>(file: string, make: () => Promise<Result>): Promise<Result> {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Result;
+  const made = await make();
+  writeFileSync(file, JSON.stringify(made, null, 2));
+  return made;
 }
 
 async function fill(
