@@ -47,7 +47,7 @@ export function sweepsOf(
         ? { 'sweep-unconfirmed': { sweep: async () => sweepUnconfirmed(core) } }
         : {}),
       // Finds in one row that the day has its anchor.
-      'anchor-chains': { sweep: async () => anchorDaily({ pool, clock, log }) },
+      'anchor-chains': { daily: true, sweep: async () => anchorDaily({ pool, clock, log }) },
     },
     money: {
       'sweep-payments': { queueName, sweep: async () => sweepPayments(payments) },
@@ -55,7 +55,13 @@ export function sweepsOf(
       // Without payments there are no provider records to compare with.
       ...(env.stripe === null
         ? {}
-        : { 'compare-books': { queueName, sweep: async () => reconcileDaily(payments) } }),
+        : {
+            'compare-books': {
+              daily: true,
+              queueName,
+              sweep: async () => reconcileDaily(payments),
+            },
+          }),
     },
   };
 }

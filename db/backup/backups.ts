@@ -52,8 +52,13 @@ export async function createBackup(options: {
   const name = nameOf(now.toISOString());
   const folder = join(into, name);
   const draft = `${folder}${partialEnding}`;
-  await mkdir(into, { recursive: true, mode: 0o700 });
-  await mkdir(draft, { mode: 0o700 });
+  try {
+    await mkdir(into, { recursive: true, mode: 0o700 });
+    await mkdir(draft, { mode: 0o700 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new BackupError(`No backup can be written into ${into}: ${reason}`, { cause: error });
+  }
   try {
     const copy = await takeBaseBackup(cluster, port, join(draft, 'postgres'));
     const manifest: Manifest = {

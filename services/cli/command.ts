@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
@@ -55,11 +57,22 @@ export function parseCall(command: Verb, args: readonly string[]): Arguments {
       options: config,
       allowPositionals: true,
     });
-    const positionals = parsed.positionals.map(unmarked);
+    const names = namesOf(command);
+    const positionals = parsed.positionals.map((given, index) => {
+      const value = unmarked(given);
+      const mayBePath = /file|folder/.test(names[index] ?? '');
+      return mayBePath && (value.includes('/') || existsSync(pathOf(value)))
+        ? pathOf(value)
+        : value;
+    });
     const options = Object.fromEntries(
       Object.entries(parsed.values)
         .filter(([, value]) => !Array.isArray(value))
-        .map(([name, value]) => [name, typeof value === 'string' ? unmarked(value) : value]),
+        .map(([name, given]) => {
+          if (typeof given !== 'string') return [name, given];
+          const value = unmarked(given);
+          return [name, pathOptions.has(name) ? pathOf(value) : value];
+        }),
     ) as Arguments['options'];
     if (options['help'] !== true) requireCount(command, positionals.length);
     return { positionals, options };
@@ -83,9 +96,22 @@ function unmarked(value: string): string {
   return value.startsWith(mark) ? value.slice(mark.length) : value;
 }
 
+/** Options that name a file or a folder. */
+const pathOptions = new Set(['out', 'into', 'erasures', 'from']);
+
+/** `npm run` changes into the folder of package.json; its caller means a path of their own folder. */
+function pathOf(given: string): string {
+  const { npm_lifecycle_event: script, INIT_CWD: folder } = process.env;
+  return script !== 'cli' || folder === undefined || given === '-' ? given : resolve(folder, given);
+}
+
+function namesOf(command: Verb): string[] {
+  return command.arguments.match(/\[?"?<[^>]+>"?(\]|\|--all)?/g) ?? [];
+}
+
 /** Checked before a database is opened, which may have to be started or created. */
 function requireCount(command: Verb, given: number): void {
-  const names = command.arguments.match(/\[?"?<[^>]+>"?(\]|\|--all)?/g) ?? [];
+  const names = namesOf(command);
   const needed = names.filter((name) => !/^\[|--all$/.test(name));
   const missing = needed[given];
   if (missing !== undefined) throw new UsageError(`Missing: ${missing}`);
@@ -172,13 +198,18 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** For commands with `--yes`. Says so when nothing is to change. */
 export async function confirmed(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Without a terminal the input may end before an answer, which means no.
   const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
   const given = await Promise.race([terminal.question(`${question} Type yes to confirm: `), ended]);
   terminal.close();
-  return given.trim().toLowerCase() === 'yes';
+  if (given.trim().toLowerCase() === 'yes') return true;
+  say(
+    process.stdin.isTTY ? 'Nothing changed' : '\nNothing changed. Without a terminal, pass --yes',
+  );
+  return false;
 }
 
 /** For `--out`. What it holds is private, and a file that exists may be open to others. @throws UsageError */

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { foldersOf, runningServer } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
-import { confirmed, printResult, say } from './command.ts';
+import { confirmed, printResult } from './command.ts';
 import type { SettingsCommand } from './command.ts';
 
 /** Refused for a reason that the operator can remove. */
@@ -21,10 +21,7 @@ const reset: SettingsCommand = {
     await requireResettable(env);
     const { data } = foldersOf(env.dataDir);
     const movedTo = `${data}-${new Date().toISOString().replaceAll(':', '-')}`;
-    if (options['yes'] !== true && !(await confirmed(`Move ${data} to ${movedTo}?`))) {
-      say('Nothing changed');
-      return 1;
-    }
+    if (options['yes'] !== true && !(await confirmed(`Move ${data} to ${movedTo}?`))) return 1;
     await requireResettable(env);
     renameSync(data, movedTo);
     // A link to a missing folder could not be started from.

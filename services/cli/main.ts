@@ -81,7 +81,7 @@ async function main(words: readonly string[]): Promise<number> {
   const wantsHelp = args.includes('--help') || args.length === 0;
   if (!found) {
     const isAsked = wantsHelp && (args.length === 0 || args[0] === '--help' || isNoun(args[0]));
-    say(isAsked ? overview(args[0]) : `Unknown command\n\n${overview(args[0])}`);
+    say(isAsked ? overview(args[0]) : `${unknown(args)}\n\n${overview(args[0])}`);
     return isAsked ? 0 : 2;
   }
   const { command, rest } = found;
@@ -150,6 +150,10 @@ function findCommand(
     if (command.noun === noun && (command.verb === '' || command.verb === verb))
       return { command, rest: args.slice(command.verb === '' ? 1 : 2) };
   return null;
+}
+
+function unknown(args: readonly string[]): string {
+  return `Unknown command: ${args.slice(0, isNoun(args[0]) ? 2 : 1).join(' ')}`;
 }
 
 function isNoun(word: string | undefined): boolean {

@@ -1,11 +1,13 @@
-import { userInfo } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { operatorName, parseCall, UsageError } from '#services/cli/command.ts';
+import { backupCommands } from '#services/cli/backup.ts';
 import { amountOf, creditCommands, cutOf } from '#services/cli/credits.ts';
 import { projectionCommands } from '#services/cli/projections.ts';
 import { runCommands } from '#services/cli/runs/run.ts';
 
-const commands = [...creditCommands, ...projectionCommands, ...runCommands];
+const commands = [...backupCommands, ...creditCommands, ...projectionCommands, ...runCommands];
 
 function parse(noun: string, verb: string, ...args: string[]) {
   const command = commands.find((one) => one.noun === noun && one.verb === verb);
@@ -51,6 +53,23 @@ test('a negative number is an argument, not an option', () => {
   const tooFew = new UsageError('The credits must be a whole number from 1 to 1000000');
   expect(() => amountOf(call.positionals[1] ?? '')).toThrow(tooFew);
   expect(() => parse('credits', 'grant', 'ann@example.com', '5', '-x')).toThrow(UsageError);
+});
+
+describe('npm runs the command line in its own folder', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  test('a path means the folder of the caller of npm run cli, and other words stay as they are', () => {
+    vi.stubEnv('INIT_CWD', tmpdir());
+    const create = () => parse('backup', 'create', '--out', 'backups').options['out'];
+    const verify = (given: string) => parse('backup', 'verify', given).positionals;
+    expect(create()).toBe('backups');
+    vi.stubEnv('npm_lifecycle_event', 'cli');
+    expect(create()).toBe(join(tmpdir(), 'backups'));
+    expect(parse('backup', 'create', '--out', '-').options['out']).toBe('-');
+    expect(verify('./missing')).toEqual([join(tmpdir(), 'missing')]);
+    expect(verify('2026-11-28T08-51-49.441Z')).toEqual(['2026-11-28T08-51-49.441Z']);
+    expect(parse('run', '', 'Rent/buy?').positionals).toEqual(['Rent/buy?']);
+  });
 });
 
 describe('the operator is known by name', () => {

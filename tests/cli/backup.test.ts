@@ -15,6 +15,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEpoch } from '#db/backup/epoch.ts';
 import { readBalance } from '#projections/credit-account.ts';
 import { backupCommands } from '#services/cli/backup.ts';
+import { UsageError } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { openDatabase } from '#services/cli/database.ts';
 import type { Database } from '#services/cli/database.ts';
@@ -164,6 +165,19 @@ test('a list of backups names complete ones, and says which folders to delete', 
   expect((await backup('list')).out).toContain(name);
 });
 
+test('a folder that is missing or is a file is refused by name', async () => {
+  const missing = join(folder.path, 'missing');
+  const message = (argument: string, path: string) =>
+    new UsageError(`${argument} must be a folder that exists: ${path}`);
+  await expect(backup('create', '--out', missing)).rejects.toThrow(message('--out', missing));
+  await expect(backup('create', '--out', erasureLog)).rejects.toThrow(message('--out', erasureLog));
+  await expect(backup('list', missing)).rejects.toThrow(message('<folder>', missing));
+  await expect(backup('verify', 'nope')).rejects.toThrow(
+    /There is no folder .*nope\. `backup list`/,
+  );
+  expect(existsSync(missing)).toBe(false);
+});
+
 test('a damaged backup is neither verified nor restored, and the database stays as it was', async () => {
   const control = join(dataDir, 'backups', name, 'postgres/base/1/PG_VERSION');
   const whole = readFileSync(control);
@@ -187,7 +201,8 @@ test('a restore needs the whole erasure log of this database', async () => {
 test('a restore brings back the credits and erases again who was erased since', async () => {
   // What a crash leaves of an erasure that was not confirmed.
   appendFileSync(erasureLog, '{"key_id":"usr_');
-  expect(await backup('restore', name, '--yes')).toMatchObject({ code: 0 });
+  const { code, out } = await backup('restore', name, '--yes');
+  expect([code, out]).toEqual([0, expect.stringMatching(/\nStart the app\.\n$/)]);
   expect(readdirSync(dataDir).filter((entry) => entry.startsWith('postgres-'))).toHaveLength(1);
   await withDatabase(async (database) => {
     const { pool, sealer } = database;
@@ -239,6 +254,6 @@ test('a verification starts the backup and checks keys, events, credits and read
     code: 0,
     faults: [],
   });
-  expect(out).toContain('0 of 2 are not opened by DATA_KEY');
+  expect(out).toContain('2 keys, all opened by DATA_KEY');
   expect(readdirSync(dataDir).filter((entry) => entry.startsWith('.'))).toEqual([]);
 });

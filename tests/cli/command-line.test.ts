@@ -49,7 +49,8 @@ async function cli(args: readonly string[], read: 'all' | 'some' = 'all'): Promi
 test('wrong usage prints one line before the usage and ends with 2', async () => {
   for (const [args, line] of [
     [['credits', 'grant', ann.email], 'Missing: <credits>'],
-    [['users', 'nonsense'], 'Unknown command'],
+    [['users', 'nonsense'], 'Unknown command: users nonsense'],
+    [['usres', 'list'], 'Unknown command: usres'],
   ] as const) {
     const { code, stdout, stderr } = await cli(args);
     expect(stderr.split('\n')[0]).toBe(line);

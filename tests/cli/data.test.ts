@@ -53,7 +53,7 @@ test('data reset asks, and without the answer yes it changes nothing', async () 
   const outcomes = await Promise.all(['', 'no\n'].map(async (input) => reset([], input)));
   for (const { code, stderr } of outcomes) {
     expect(stderr).toContain(`Move ${dataDir} to `);
-    expect(stderr).toContain('Nothing changed');
+    expect(stderr).toContain('Nothing changed. Without a terminal, pass --yes');
     expect(code).toBe(1);
   }
   expect(readdirSync(parent)).toEqual(['data']);

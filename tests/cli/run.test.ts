@@ -68,7 +68,8 @@ test('optimizations refine --json prints the refinement as the API gives it', as
   const run = documentOf(out);
   expect([code, run.status, run.root_id]).toEqual([0, 'completed', root.id]);
   expect(JSON.parse(out)).toEqual(await ofApi(run));
-  expect(said).toContain('100%');
+  expect(said).toContain('completed');
+  expect(said).not.toContain('%');
 });
 
 test('a run that fails is printed with its reason, and ends with 1', async () => {

@@ -15,7 +15,7 @@ export const create: SettingsCommand = {
   summary:
     'Copies the embedded database, while the app runs, and deletes backups that are too old.',
   options: {
-    out: { type: 'string', help: 'The folder of backups (default DATA_DIR/backups)' },
+    out: { type: 'string', help: 'A folder that exists (default DATA_DIR/backups)' },
     'keep-days': {
       type: 'string',
       help: `Deletes backups older than this (default and at most ${backupDays})`,
@@ -25,7 +25,7 @@ export const create: SettingsCommand = {
     const { env } = call;
     requireDatabase(env);
     const days = numberOf(call, 'keep-days', { usual: backupDays, most: backupDays });
-    const into = backupsFolder(env, text(call, 'out'));
+    const into = backupsFolder(env, '--out', text(call, 'out'));
     await removeAbandoned(env.dataDir);
     const silent = () => undefined;
     const server = await startEmbeddedPostgres({ dataDir: env.dataDir, log: silent });

@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readBackup } from '#db/backup/backups.ts';
 import type { Backup } from '#db/backup/backups.ts';
 import { BackupError } from '#db/backup/base-backup.ts';
 import { foldersOf, isInitialised, restorePrefix, runningServer } from '#db/embedded/cluster.ts';
+import { UsageError } from '#services/cli/command.ts';
 import type { Env } from '#services/platform/process/env.ts';
 
 /** @throws BackupError unless the database is the embedded one of DATA_DIR */
@@ -22,15 +23,25 @@ export function requireDatabase(env: Env): void {
     throw new BackupError(`DATA_DIR: there is no database in ${env.dataDir}`);
 }
 
-export function backupsFolder(env: Env, given: string | undefined): string {
-  return given === undefined ? join(env.dataDir, 'backups') : resolve(given);
+/** The one given as `argument` must exist: it may be on a disk that is not mounted. @throws UsageError */
+export function backupsFolder(env: Env, argument: string, given: string | undefined): string {
+  if (given === undefined) return usualFolder(env);
+  const folder = resolve(given);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new UsageError(`${argument} must be a folder that exists: ${folder}`);
+  return folder;
+}
+
+function usualFolder(env: Env): string {
+  return join(env.dataDir, 'backups');
 }
 
 /** By its name in DATA_DIR/backups, or by its path. @throws BackupError */
 export async function backupNamed(env: Env, named: string): Promise<Backup> {
-  return readBackup(
-    named.includes('/') ? resolve(named) : join(backupsFolder(env, undefined), named),
-  );
+  const folder = named.includes('/') ? resolve(named) : join(usualFolder(env), named);
+  if (!existsSync(folder))
+    throw new BackupError(`There is no folder ${folder}. \`backup list\` shows the backups`);
+  return readBackup(folder);
 }
 
 export const verifyPrefix = '.verify-';

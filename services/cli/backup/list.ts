@@ -12,7 +12,8 @@ export const list: SettingsCommand = {
   summary: 'Lists complete backups, newest first.',
   options: {},
   async runOnSettings(call) {
-    const { backups, unusable } = await listBackups(backupsFolder(call.env, call.positionals[0]));
+    const into = backupsFolder(call.env, '<folder>', call.positionals[0]);
+    const { backups, unusable } = await listBackups(into);
     const rows = backups.map(summaryOf);
     printResult(
       call,

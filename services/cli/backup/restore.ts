@@ -13,7 +13,7 @@ import {
 import type { Folders } from '#db/embedded/cluster.ts';
 import type { Env } from '#services/platform/process/env.ts';
 import { localKeyFile, replaceLocalKeys } from '#services/platform/process/local-keys.ts';
-import { confirmed, printResult, required, say, text } from '#services/cli/command.ts';
+import { confirmed, printResult, required, text } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import {
   afterRestore,
@@ -47,17 +47,11 @@ export const restore: SettingsCommand = {
     await requireUnused(folders);
     if (isInitialised(folders) && call.options['yes'] !== true) {
       const question = `Replace the database in ${folders.data} by its state at ${backup.manifest.created_at}?`;
-      if (!(await confirmed(question))) {
-        say('Nothing changed');
-        return 1;
-      }
+      if (!(await confirmed(question))) return 1;
     }
     if (wanted.erasures?.length === 0 && call.options['yes'] !== true) {
       const question = 'The erasure log is empty. Was nobody erased since the backup?';
-      if (!(await confirmed(question))) {
-        say('Nothing changed');
-        return 1;
-      }
+      if (!(await confirmed(question))) return 1;
     }
     prepareFolders(folders);
     await removeAbandoned(folders.data);
@@ -72,6 +66,7 @@ export const restore: SettingsCommand = {
       ...(movedTo === null
         ? []
         : [`The former database is in ${movedTo}; delete it when you no longer need it.`]),
+      into === undefined ? 'Start the app.' : `Start the app with DATA_DIR=${folders.data}`,
     ]);
     return 0;
   },

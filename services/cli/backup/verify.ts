@@ -8,6 +8,7 @@ import { counted, printResult, required } from '#services/cli/command.ts';
 import type { SettingsCommand } from '#services/cli/command.ts';
 import { verifyCredits } from '#services/cli/credits/verify.ts';
 import type { Database } from '#services/cli/database.ts';
+import { closedLine } from './after-restore.ts';
 import { openBackup } from './copy.ts';
 import { backupNamed, removeAbandoned, requireEmbedded, verifyPrefix } from './folders.ts';
 
@@ -54,7 +55,12 @@ async function checksOf(opened: Database, { manifest }: Backup): Promise<Check[]
       ok: true,
       found: `${manifest.files.length} equal the manifest, and Postgres started`,
     },
-    { check: 'keys', ok: closed === 0, found: `${closed} of ${keys} are not opened by DATA_KEY` },
+    {
+      check: 'keys',
+      ok: closed === 0,
+      found:
+        closed === 0 ? `${counted(keys, 'key')}, all opened by DATA_KEY` : closedLine(closed, keys),
+    },
     {
       check: 'events',
       ok: events.faults.length === 0,

@@ -20,7 +20,7 @@ export const setTier: CliCommand = {
   noun: 'users',
   verb: 'set-tier',
   arguments: '<email|user id> <free|pro|scale>',
-  summary: 'Grants a tier beside any plan, for good. free takes it back.',
+  summary: 'Grants a tier beside any plan, until you set it back to free.',
   options: {
     reason: {
       type: 'string',

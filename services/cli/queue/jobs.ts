@@ -51,11 +51,12 @@ const list: CliCommand = {
   async run(call) {
     const { pool } = call.database;
     const failed = call.options['failed'] === true;
+    const task = await taskNamed(call);
     const { rows } = await pool.query<Job & { total: string }>(
       `select ${columns}, count(*) over () as total from graphile_worker.jobs
        where ($1::text is null or task_identifier = $1) and (not $2 or ${hasFailed})
        order by (${hasFailed}) desc, run_at, id limit $3`,
-      [text(call, 'task') ?? null, failed, numberOf(call, 'limit', listed)],
+      [task, failed, numberOf(call, 'limit', listed)],
     );
     const total = Number(rows[0]?.total ?? 0);
     printResult(call, rows.map(documentOf), [
@@ -109,7 +110,7 @@ const retry: CliCommand = {
   },
   async run(call) {
     const { pool } = call.database;
-    const which = chosen(call);
+    const which = chosen(call, await taskNamed(call));
     const retried = await inTransaction(pool, async (client) => {
       const { rows } = await client.query<{ id: string; task: string }>(
         `with again as (
@@ -124,10 +125,16 @@ const retry: CliCommand = {
       await audited(call, client, 'job.retried', rows);
       return rows;
     });
-    printResult(call, { retried }, [
-      ...retried.map(({ id, task }) => `${id} ${task}`),
-      counted(retried.length, 'job begins again.', 'jobs begin again.'),
-    ]);
+    printResult(
+      call,
+      { retried },
+      which.id !== null && retried.length === 0
+        ? []
+        : [
+            ...retried.map(({ id, task }) => `${id} ${task}`),
+            counted(retried.length, 'job begins again.', 'jobs begin again.'),
+          ],
+    );
     if (which.id === null || retried.length > 0) return 0;
     say(await whyNot(pool, which.id));
     return 1;
@@ -136,16 +143,27 @@ const retry: CliCommand = {
 
 type Chosen = { id: string | null; where: string; values: string[] };
 
-function chosen(call: CliCall): Chosen {
+function chosen(call: CliCall, task: string | null): Chosen {
   const [id] = call.positionals;
-  const task = text(call, 'task');
   const all = call.options['all-failed'] === true;
-  if ([id !== undefined, task !== undefined, all].filter(Boolean).length !== 1)
+  if ([id !== undefined, task !== null, all].filter(Boolean).length !== 1)
     throw new UsageError('Name a job by its id, or choose --task or --all-failed');
   if (id !== undefined) return { id: idOf(id), where: 'id = $1::bigint', values: [idOf(id)] };
-  return task === undefined
+  return task === null
     ? { id: null, where: hasFailed, values: [] }
     : { id: null, where: `${hasFailed} and task_identifier = $1`, values: [task] };
+}
+
+/** The queue knows every task of a worker that has run here. @throws UsageError for another name */
+async function taskNamed(call: CliCall): Promise<string | null> {
+  const task = text(call, 'task');
+  if (task === undefined) return null;
+  const { rows } = await call.database.pool.query<{ name: string }>(
+    'select identifier as name from graphile_worker._private_tasks order by identifier',
+  );
+  const names = rows.map(({ name }) => name);
+  if (names.includes(task)) return task;
+  throw new UsageError(`There is no task ${task}. The tasks: ${names.join(', ')}`);
 }
 
 function idOf(given: string): string {

@@ -13,9 +13,9 @@ const list: CliCommand = {
   async run(call) {
     const { database } = call;
     const begun = await lastBegun(database);
-    const rows = [...everySweep(database)].map(([name, { every = 'minute' }]) => ({
+    const rows = [...everySweep(database)].map(([name, { every = 'minute', daily }]) => ({
       name,
-      every,
+      every: daily ? 'day' : every,
       last_begun_at: begun.get(name)?.toISOString() ?? null,
     }));
     printResult(
@@ -72,7 +72,7 @@ async function runOne({ audit }: Database, name: string, { sweep }: Sweep): Prom
 function lineOf({ name, count, seconds, error }: Swept): string {
   const took = `${seconds.toFixed(2)} s`;
   if (error !== null) return `NOT  ${name} (${took}): ${error}`;
-  return `ok   ${name} (${took})${count === null ? '' : `: ${count}`}`;
+  return `ok   ${name} (${took})${count === null ? '' : `: ${count === 0 ? 'nothing to do' : `${count} handled`}`}`;
 }
 
 /** By the names of a worker's cron. */
@@ -91,10 +91,13 @@ async function lastBegun({ pool }: Database): Promise<Map<string, Date>> {
 
 function chosen(call: CliCall): readonly (readonly [string, Sweep])[] {
   const sweeps = everySweep(call.database);
-  if (call.options['all'] === true) return [...sweeps];
-  const name = call.positionals[0] ?? '';
+  const [name] = call.positionals;
+  const all = call.options['all'] === true;
+  if (all === (name !== undefined)) throw new UsageError('Name a sweep, or give --all');
+  if (name === undefined) return [...sweeps];
   const sweep = sweeps.get(name);
-  if (!sweep) throw new UsageError(`Name a sweep (${[...sweeps.keys()].join(', ')}) or --all`);
+  if (!sweep)
+    throw new UsageError(`There is no sweep ${name}. The sweeps: ${[...sweeps.keys()].join(', ')}`);
   return [[name, sweep]];
 }
 

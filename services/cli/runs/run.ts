@@ -221,7 +221,7 @@ async function watch(database: Database, runId: string): Promise<void> {
 
 const pollMs = 300;
 
-/** A line for each model and one for the run: redrawn on a terminal, otherwise one per change. */
+/** A line for each model and one for the run: redrawn on a terminal, else one when a status changes. */
 function createScreen(): { show: (run: Optimization) => void } {
   const toTerminal = process.stderr.isTTY;
   const last = new Map<string, string>();
@@ -229,36 +229,48 @@ function createScreen(): { show: (run: Optimization) => void } {
   return {
     show(run) {
       const lines = [
-        ...run.models.map((model) => [model.seat, modelLine(model)] as const),
-        ['run', runLine(run)] as const,
+        ...run.models.map((model) => modelLine(model, toTerminal)),
+        runLine(run, toTerminal),
       ];
       if (toTerminal) {
         if (drawn > 0) process.stderr.write(`\u001b[${drawn}A`);
-        for (const [, line] of lines) process.stderr.write(`\u001b[2K${line}\n`);
+        for (const { line } of lines) process.stderr.write(`\u001b[2K${line}\n`);
         drawn = lines.length;
         return;
       }
-      for (const [key, line] of lines) {
-        const change = line.replace(/\d+ %/, '');
-        if (last.get(key) === change) continue;
-        last.set(key, change);
+      for (const { of, line, status } of lines) {
+        if (last.get(of) === status) continue;
+        last.set(of, status);
         say(line);
       }
     },
   };
 }
 
-function modelLine(model: Optimization['models'][number]): string {
+/** `of`: a seat, or the run. */
+type Shown = { of: string; line: string; status: string };
+
+function modelLine(model: Optimization['models'][number], withPercent: boolean): Shown {
   const cost = modelCost(model.costCents === null ? null : model.costCents / 100, 'en-US');
   const mark = model.simulated ? ' (simulated)' : '';
   const reason = model.reason === null ? '' : `  ${model.reason}`;
-  return `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${String(model.progress).padStart(3)}%  ${model.status.padEnd(10)} ${cost}${reason}`;
+  const done = percent(model.progress, withPercent);
+  return {
+    of: model.seat,
+    line: `${model.seat.padEnd(3)} ${(model.name + mark).padEnd(34)} ${done}${model.status.padEnd(10)} ${cost}${reason}`,
+    status: model.status + reason,
+  };
 }
 
-function runLine(run: Optimization): string {
+function runLine(run: Optimization, withPercent: boolean): Shown {
   const { step_details: details } = run.evolution;
   const cost = `${run.cost_is_minimum ? '≥ ' : ''}${modelCost(run.cost, 'en-US')}`;
-  return `    ${details.padEnd(46)} ${String(run.progress).padStart(3)}%  ${cost}`;
+  const line = `    ${details.padEnd(46)} ${percent(run.progress, withPercent)}${cost}`;
+  return { of: 'run', line, status: details };
+}
+
+function percent(progress: number, isShown: boolean): string {
+  return isShown ? `${String(progress).padStart(3)}%  ` : '';
 }
 
 /** Ctrl-C asks whether to cancel; a second one leaves the run going and ends the command. */

@@ -7,6 +7,8 @@ import { parseCronItems, type ParsedCronItem, type Task } from 'graphile-worker'
  */
 export type Sweep = {
   every?: 'minute' | 'hour';
+  /** It acts once a UTC day, in the first of its periods that succeeds. */
+  daily?: true;
   /** Sweeps with the same name run one at a time. */
   queueName?: string;
   sweep: () => Promise<unknown>;

@@ -83,6 +83,8 @@ test('jobs list --failed and --task choose, and --failed exits with 1 while ther
   expect(code).toBe(1);
   expect((await jobs('list', '--failed', '--task', 'send-mail')).code).toBe(0);
   await expect(jobs('list', '--limit', '0')).rejects.toThrow(UsageError);
+  for (const verb of ['list', 'retry'])
+    await expect(jobs(verb, '--task', 'nonsense')).rejects.toThrow('There is no task nonsense. ');
 });
 
 test('jobs retry begins one job, the failed ones of a task, or all failed ones again', async () => {
@@ -118,7 +120,11 @@ test('jobs retry and jobs forget leave a running job alone and say so', async ()
     expect([code, said]).toEqual([1, 'The job is running. Try again later\n']);
   }
   expect(await stateOf(id)).not.toBeNull();
-  expect((await jobs('retry', '999999')).said).toContain('Job not found');
+  expect(await jobs('retry', '999999')).toEqual({
+    code: 1,
+    out: '',
+    said: 'Job not found; it may have ended\n',
+  });
 });
 
 test('jobs forget says what restores the job, and removes it once that is confirmed', async () => {
@@ -151,13 +157,14 @@ test("sweeps list has every sweep of a worker's cron, and when it last began", a
   );
   const { control, money } = sweepsOf(app.core, { requireEmailConfirmation: true, stripe: null });
   const { out } = await sweeps('list', '--json');
-  const rows = JSON.parse(out) as { name: string; last_begun_at: string | null }[];
+  const rows = JSON.parse(out) as { name: string; every: string; last_begun_at: string | null }[];
   expect(rows.map(({ name }) => name)).toEqual(
     cronOf({ ...control, ...money }).map(({ task }) => task),
   );
   expect(rows.find(({ name }) => name === 'sweep-runs')?.last_begun_at).toBe(
     '2026-12-01T10:00:00.000Z',
   );
+  expect(rows.find(({ name }) => name === 'anchor-chains')?.every).toBe('day');
 });
 
 test('sweeps run --all runs every sweep without a worker and records each', async () => {
@@ -167,7 +174,8 @@ test('sweeps run --all runs every sweep without a worker and records each', asyn
   );
   const { code, out } = await sweeps('run', '--all');
   expect(code).toBe(0);
-  expect(out).toMatch(/^ok {3}sweep-erasures \(\d+\.\d\d s\): 1$/m);
+  expect(out).toMatch(/^ok {3}sweep-erasures \(\d+\.\d\d s\): 1 handled$/m);
+  expect(out).toMatch(/^ok {3}purge-links \(\d+\.\d\d s\): nothing to do$/m);
   expect(await audited('sweep-erasures')).toEqual([['sweep.ran', { count: 1, failed: false }]]);
   const { rows } = await app.database.pool.query(
     `select from graphile_worker.jobs where task_identifier = 'erase-account'`,
@@ -181,5 +189,6 @@ test('a sweep that fails is named, and the exit code is 1', async () => {
   await app.database.ownerPool.query('alter table moved rename to contact_message');
   expect(out).toMatch(/^NOT {2}purge-messages .*contact_message/);
   expect(code).toBe(1);
-  await expect(sweeps('run', 'nonsense')).rejects.toThrow(UsageError);
+  await expect(sweeps('run', 'nonsense')).rejects.toThrow('There is no sweep nonsense. ');
+  await expect(sweeps('run', 'purge-messages', '--all')).rejects.toThrow('or give --all');
 });
