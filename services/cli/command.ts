@@ -202,7 +202,7 @@ export function say(line: string): void {
 export async function confirmed(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Without a terminal the input may end before an answer, which means no.
-  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  const ended = new Promise<string>((done) => terminal.once('close', () => done('')));
   const given = await Promise.race([terminal.question(`${question} Type yes to confirm: `), ended]);
   terminal.close();
   if (given.trim().toLowerCase() === 'yes') return true;
