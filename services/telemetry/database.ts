@@ -104,7 +104,7 @@ const jobStates = ['due', 'queued', 'running', 'scheduled', 'failed'] as const;
 function jobReading(metrics: Metrics, client: Queryable): Reading {
   const jobs = metrics.gauge({
     name: 'sevenfold_jobs',
-    help: 'Jobs by task and state: due, queued (waits for another of its queue), running, scheduled, failed (for good)',
+    help: 'Jobs by task and state: due, queued (waits for another of its queue), running, scheduled, failed for good',
     labels: ['task', 'state'],
   });
   const oldest = metrics.gauge({

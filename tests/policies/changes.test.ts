@@ -28,7 +28,7 @@ const announcement = (): (() => Promise<string>) =>
   createAnnouncement({ ...app.core, clock: () => now, log: app.core.log });
 
 test.each([
-  ['2026-12-24', '--effective must be 2026-12-25 or later'],
+  ['2026-12-24', '--effective must be 2026-12-25 or later: 30 full days after today'],
   ['2026-02-30', '--effective must be a day such as 2026-12-31'],
   ['tomorrow', '--effective must be a day such as 2026-12-31'],
 ])('a change cannot be announced for %s', async (day, message) => {

@@ -42,10 +42,10 @@ const list: CliCommand = {
   noun: 'jobs',
   verb: 'list',
   arguments: '',
-  summary: 'Lists the jobs of the queue, those that have failed for good first.',
+  summary: 'Lists the jobs of the queue, those that failed for good first.',
   options: {
     task: { type: 'string', help: 'Only jobs of this task' },
-    failed: { type: 'boolean', help: 'Only jobs that have failed for good. Exits with 1 if any.' },
+    failed: { type: 'boolean', help: 'Only jobs that failed for good. Exits with 1 if any.' },
     limit: { type: 'string', help: `How many (default ${listed.usual})` },
   },
   async run(call) {
@@ -103,10 +103,10 @@ const retry: CliCommand = {
   noun: 'jobs',
   verb: 'retry',
   arguments: '[<id>]',
-  summary: 'Lets a job begin again now, or all that have failed for good.',
+  summary: 'Lets a job begin again now, or all that failed for good.',
   options: {
-    task: { type: 'string', help: 'All jobs of this task that have failed for good' },
-    'all-failed': { type: 'boolean', help: 'All jobs that have failed for good' },
+    task: { type: 'string', help: 'All jobs of this task that failed for good' },
+    'all-failed': { type: 'boolean', help: 'All jobs that failed for good' },
   },
   async run(call) {
     const { pool } = call.database;

@@ -52,7 +52,10 @@ function dayOf(given: string | undefined, now: number): string {
   if (!isDay || new Date(given).toISOString().slice(0, 10) !== given)
     throw new UsageError('--effective must be a day such as 2026-12-31');
   const earliest = earliestDay(now);
-  if (given < earliest) throw new UsageError(`--effective must be ${earliest} or later`);
+  if (given < earliest)
+    throw new UsageError(
+      `--effective must be ${earliest} or later: ${policyLimits.noticeDays} full days after today`,
+    );
   return given;
 }
 

@@ -263,12 +263,16 @@ describe('local mode', () => {
   });
 });
 
-test('.env.example lists every variable of the schema and every key of a provider, and no other', () => {
+test('.env.example lists every variable of the schema and of Docker Compose and every key of a provider, and no other', () => {
   const listed = Object.keys(parseEnv(readFileSync('.env.example', 'utf8')));
   const keys = providerDefinitions
     .map(({ keyVariable }) => keyVariable)
     .filter((name) => name.endsWith('_API_KEY'));
-  expect(listed.toSorted()).toEqual([...knownVariables(), ...keys].toSorted());
+  const compose = readFileSync('docker-compose.yml', 'utf8').matchAll(/\$\{(\w+)/g);
+  const used = [...compose].map(([, name]) => name);
+  expect(listed.toSorted()).toEqual(
+    [...new Set([...knownVariables(), ...keys, ...used])].toSorted(),
+  );
   expect(new Set(listed).size).toBe(listed.length);
 });
 
