@@ -269,7 +269,7 @@ test('.env.example lists every variable of the schema and of Docker Compose and 
     .map(({ keyVariable }) => keyVariable)
     .filter((name) => name.endsWith('_API_KEY'));
   const compose = readFileSync('docker-compose.yml', 'utf8').matchAll(/\$\{(\w+)/g);
-  const used = [...compose].map(([, name]) => name);
+  const used = [...compose].map(([, name = '']) => name);
   expect(listed.toSorted()).toEqual(
     [...new Set([...knownVariables(), ...keys, ...used])].toSorted(),
   );
