@@ -50,7 +50,7 @@ test('wrong usage prints one line before the usage and ends with 2', async () =>
   for (const [args, line] of [
     [['credits', 'grant', ann.email], 'Missing: <credits>'],
     [['users', 'nonsense'], 'Unknown command: users nonsense'],
-    [['usres', 'list'], 'Unknown command: usres'],
+    [['nonsense', 'list'], 'Unknown command: nonsense'],
   ] as const) {
     const { code, stdout, stderr } = await cli(args);
     expect(stderr.split('\n')[0]).toBe(line);
