@@ -16,7 +16,7 @@ const withheld: Readonly<Record<string, 'all' | readonly string[]>> = {
   api_key: ['key_hash', 'name'],
   service_token: ['token_hash'],
   share_link: ['token_hash', 'sealed_token'],
-  // Whoever has these addresses can pay, or reads a receipt with its name.
+  // These addresses let anyone pay, or read a receipt with its name.
   purchase: ['checkout_url', 'receipt_url'],
   users: ['email', 'name', 'password_hash', 'avatar', 'signup_browser'],
   avatar: 'all',
