@@ -52,7 +52,7 @@ export type ReadOptions = {
  * Events of any type that a range reaches over at most. A statement over a range takes its time for each of
  * them, and its transaction hides new events from readers meanwhile.
  */
-export const rangeSpan = 100_000;
+const rangeSpan = 100_000;
 
 /** Events per page. At 5,000 a page takes some 50 ms and 10 MB. */
 export const pageLimit = 5_000;
