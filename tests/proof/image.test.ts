@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, matchesGlob } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -142,6 +142,10 @@ beforeAll(async () => {
   started.defer(async () => database.drop());
   const mailbox = await createTestMailbox();
   started.defer(async () => mailbox.close());
+  // The volume, which the user of the image may write.
+  const erasures = join(folder.path, 'erasures');
+  mkdirSync(erasures);
+  chmodSync(erasures, 0o777);
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   settings = {
@@ -151,6 +155,7 @@ beforeAll(async () => {
     DATABASE_URL: database.appUrl,
     PUBLIC_URL: 'https://localhost',
     TRUSTED_PROXY_HOPS: '1',
+    ERASURE_LOG: join(erasures, 'erasures.ndjson'),
     DATA_KEY: randomBytes(32).toString('base64'),
     JWT_KEYS: randomBytes(32).toString('base64'),
     MAIL_FROM: 'operator@example.com',
