@@ -6,6 +6,7 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,8 +16,8 @@ import { readEnv } from '#services/platform/process/env.ts';
 import { createLog, type Log } from '#services/platform/process/log.ts';
 
 /**
- * Builds the pages into web/dist when their sources have changed. The hash of the sources is written
- * last, so an interrupted build has none and is repeated.
+ * Builds the pages into web/dist when their sources have changed. They are built beside it and put in its
+ * place with the hash of their sources, so that an interrupted build is repeated.
  */
 export type WebBuildOptions = {
   /** The repository; absolute path. */
@@ -61,14 +62,21 @@ export async function buildWebWhenStale(options: WebBuildOptions): Promise<boole
     const hash = sourceHash(options);
     // Another process may have built it during the wait.
     if (recordedHash(options.root) === hash) return false;
-    await buildWeb(options);
-    writeFileSync(recordPath(options.root), `${hash}\n`);
+    const { root } = options;
+    const draft = join(root, 'web/.tanstack/dist');
+    await buildWeb(options, draft);
+    writeFileSync(join(draft, recordName), `${hash}\n`);
+    // A process that reads a page in between finds none, and never half of one.
+    rmSync(join(root, dist), { recursive: true, force: true });
+    renameSync(draft, join(root, dist));
     return true;
   } finally {
     release();
   }
 }
 
+const dist = 'web/dist';
+const recordName = '.source-hash';
 const turnPollMs = 200;
 
 /**
@@ -109,7 +117,10 @@ export class WebBuildError extends Error {
   override readonly name = 'WebBuildError';
 }
 
-async function buildWeb({ root, log, signal, ...names }: WebBuildOptions): Promise<void> {
+async function buildWeb(
+  { root, log, signal, ...names }: WebBuildOptions,
+  draft: string,
+): Promise<void> {
   const startedMs = Date.now();
   log.info('building the web pages');
   const args = ['build', '--config', 'web/vite.config.ts', '--logLevel', 'warn'];
@@ -121,6 +132,7 @@ async function buildWeb({ root, log, signal, ...names }: WebBuildOptions): Promi
     env: {
       ...process.env,
       NODE_ENV: 'production',
+      WEB_DIST: draft,
       PRODUCT_NAME: names.productName,
       CONTACT_EMAIL: names.contactEmail ?? '',
       ANALYTICS_URL: names.analyticsUrl ?? '',
@@ -171,7 +183,7 @@ function recordedHash(root: string): string | null {
 }
 
 function recordPath(root: string): string {
-  return join(root, 'web/dist/.source-hash');
+  return join(root, dist, recordName);
 }
 
 if (import.meta.main) {

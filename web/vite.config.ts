@@ -75,6 +75,8 @@ const runPrices = loadCatalogue(process.env['MODELS_FILE'] || null)
   .toSorted((one, other) => one.credits - other.credits);
 
 /** Null without any, so that the footer of most sites has no code for them. */
+/** `web/build.ts` puts the finished folder in place of the last one, which may be in use. */
+const dist = here(process.env['WEB_DIST'] ?? './dist');
 const socialLinks = process.env['SOCIAL_LINKS'] ? process.env['SOCIAL_LINKS'].split(' ') : null;
 
 /** The footer links to such a page only when there is something on it. */
@@ -147,7 +149,7 @@ export default defineConfig({
     tailwindcss(),
   ],
   build: {
-    outDir: here('./dist'),
+    outDir: dist,
     emptyOutDir: true,
     manifest: true,
     // The list of what each page imports is 2 kB of every first load. A link that is pointed at loads its
@@ -230,7 +232,7 @@ export default defineConfig({
       await builder.build(client);
       await builder.build(ssr);
       await prerender({
-        dist: here('./dist'),
+        dist,
         renderer: here('./.tanstack/prerender/prerender.js'),
       });
     },
