@@ -13,7 +13,7 @@ const anchor: CliCommand = {
     const made = await anchorNow(call.database);
     printResult(call, documentOf(made), [
       `Anchor ${made.number} of ${counted(made.heads, 'stream')} has the root ${made.root}`,
-      'Keep the root outside of this database: it is not in the log of the app.',
+      'Keep this root outside the database; this command does not log it.',
     ]);
     return 0;
   },

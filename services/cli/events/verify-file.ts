@@ -89,7 +89,7 @@ function linesOf(
           `     proved by ${by}: ${counted(provedEvents, 'event')}; newer, or without an anchor: ${newer}`,
           ...(found.complete
             ? []
-            : ['     Nothing shows that the file is complete; only the whole log shows that']),
+            : ['     Nothing shows that no event is missing; only a file of the whole log does']),
           roots === null
             ? 'Verified, as far as a file can show. Pass --root with a root kept elsewhere to prove it.'
             : newer === 0
