@@ -176,11 +176,12 @@ test('the metrics name the read model of a set-aside stream until a retry succee
     return (rowCount ?? 0) > 0;
   };
   await setAside(0);
-  // The read model cannot take in what this person does.
+  // The read model cannot take in what this person does; nothing of an earlier run is still to be taken in.
+  const refused = await client.signUp();
   await database.ownerPool.query(
-    `alter table credit_analytics add constraint broken check (user_id <> '${person.userId}') not valid`,
+    `alter table credit_analytics add constraint broken check (user_id <> '${refused.userId}') not valid`,
   );
-  const broken = await completeRun();
+  const broken = await completeRun(refused);
   await setAside(1);
   const other = await completeRun(await client.signUp());
   await eventually('the run of another person', async () => entered(other));
