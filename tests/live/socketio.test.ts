@@ -298,6 +298,40 @@ test('a connection ends before its token does, and its client reconnects with a 
   }
 });
 
+test('an error on our side ends the connection, and the client reconnects and subscribes on its own', async () => {
+  const person = await withCredits();
+  const run = await app.ask(person, question);
+  const { ownerPool } = app.database;
+  const away = async <T>(during: () => Promise<T>): Promise<T> => {
+    await ownerPool.query('alter table sessions rename to sessions_away');
+    try {
+      return await during();
+    } finally {
+      await ownerPool.query('alter table sessions_away rename to sessions');
+    }
+  };
+  const follower = await away(async () => {
+    const made = client(person.token);
+    made.socket.on('connect', () => made.socket.emit('subscribe-optimization', run.id));
+    const closed = Promise.withResolvers<void>();
+    made.socket.io.once('close', () => closed.resolve());
+    await closed.promise;
+    return made;
+  });
+  const { socket } = follower;
+  await expect.poll(() => ended(follower), { timeout: 30_000 }).toEqual(['optimization-complete']);
+  await away(async () => {
+    expect(await follower.send('subscribe-optimization', run.id)).toEqual({
+      error: 'Something went wrong on our side. Please try again in a moment.',
+    });
+    const gone = Promise.withResolvers<string>();
+    socket.once('disconnect', (reason) => gone.resolve(reason));
+    socket.emit('subscribe-optimization', run.id);
+    expect(await gone.promise).toBe('transport close');
+  });
+  await expect.poll(() => ended(follower), { timeout: 30_000 }).toHaveLength(2);
+});
+
 function connectOnce(url: string, token: string): Client {
   const made = connect(url, token, { reconnection: false });
   open.push(made);

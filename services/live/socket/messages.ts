@@ -46,9 +46,11 @@ class Refusal extends Error {
 export async function receive(dependencies: MessageDependencies, message: Message): Promise<void> {
   const { hasTurn, event, args, token, connection } = message;
   const last = args.at(-1);
-  const acknowledge: (answer: Acknowledgement) => void =
-    typeof last === 'function' ? (answer) => void Reflect.apply(last, null, [answer]) : () => {};
-  const payload = typeof last === 'function' ? args.slice(0, -1) : args;
+  const isAcknowledged = typeof last === 'function';
+  const acknowledge: (answer: Acknowledgement) => void = isAcknowledged
+    ? (answer) => void Reflect.apply(last, null, [answer])
+    : () => {};
+  const payload = isAcknowledged ? args.slice(0, -1) : args;
   try {
     if (!hasTurn) throw new Refusal(words.tooManyEvents);
     if (!isClientEvent(event) || payload.length !== 1) throw new Refusal(words.notUnderstood);
@@ -69,7 +71,9 @@ export async function receive(dependencies: MessageDependencies, message: Messag
       return;
     }
     dependencies.log.error({ err: error }, 'A message of a socket failed');
-    acknowledge({ error: words.fault });
+    if (isAcknowledged) acknowledge({ error: words.fault });
+    // It would wait for a run that nobody follows; when it reconnects, it subscribes again.
+    else sendAway(connection);
   }
 }
 
@@ -77,6 +81,11 @@ export async function receive(dependencies: MessageDependencies, message: Messag
 export function sendOut(connection: Connection): void {
   connection.disconnect(true);
   // Before it has authenticated, the line above closes nothing.
+  connection.conn.close();
+}
+
+/** Without the protocol's disconnect packet, so that the client reconnects on its own. */
+export function sendAway(connection: Connection): void {
   connection.conn.close();
 }
 

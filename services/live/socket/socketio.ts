@@ -19,7 +19,7 @@ import type { RefusalData, ServerEvents } from './contract.ts';
 import { createFollowedRuns } from './follow.ts';
 import type { Connection, FollowDependencies, FollowedRuns } from './follow.ts';
 import { socketLimits } from './limits.ts';
-import { receive, sendOut, words } from './messages.ts';
+import { receive, sendAway, sendOut, words } from './messages.ts';
 import type { MessageDependencies } from './messages.ts';
 
 /**
@@ -90,20 +90,22 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
   // The default namespace has no use, and the library would let everyone in.
   io.use((_connection, next) => next(connectError(notAuthenticated())));
   const runs = createFollowedRuns(dependencies);
-  const welcomeOrRefuse = async (connection: Connection) => {
+  const welcomeOrRefuse = async (connection: Connection, next: (refusal?: Error) => void) => {
     try {
       await welcome(dependencies, connection, runs, backlogs);
       waiting.leave(connection.conn);
-      return undefined;
+      next();
     } catch (error) {
-      if (error instanceof Problem) return connectError(error);
+      if (error instanceof Problem) {
+        next(connectError(error));
+        return;
+      }
       log.error({ err: error }, 'A connection could not be opened');
-      return connectError(new Problem('internal', words.fault));
+      // A refused client would not try again on its own.
+      sendAway(connection);
     }
   };
-  io.of(socketNamespace).use((connection, next) => {
-    void (async () => next(await welcomeOrRefuse(connection)))();
-  });
+  io.of(socketNamespace).use((connection, next) => void welcomeOrRefuse(connection, next));
   return {
     server,
     async drain() {
@@ -183,11 +185,6 @@ async function welcome(
       await receive({ ...dependencies, runs }, message);
     }),
   );
-}
-
-/** Without the protocol's disconnect packet, so that the client reconnects on its own. */
-function sendAway(connection: Connection): void {
-  connection.conn.close();
 }
 
 function tokenOf(handshake: unknown): string | null {

@@ -60,6 +60,10 @@ export async function newcomer(stage: Stage, index: number): Promise<Someone> {
     const ends = heardEnds();
     for (const run of runs) if (!ends.has(run)) socket.socket.emit('subscribe-optimization', run);
   });
+  // A token may have ended meanwhile; the calls below renew it.
+  socket.socket.on('connect_error', () => {
+    if (!socket.socket.active) setTimeout(() => socket.socket.connect(), pauseMs);
+  });
 
   const insist = async (path: string, options: CallOptions) =>
     answer(client, person, path, options);
