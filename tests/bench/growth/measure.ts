@@ -98,6 +98,18 @@ async function oneRound(sides: Sides, accounts: number, times: Times): Promise<v
       'light',
       (person, place) => reserve(ledgers[place]!, person),
     ]),
+    [
+      'reserve, not in memory, read before',
+      'light',
+      async (person, place) => {
+        const bus = createCommandBus({ ...sides[place]!.database, clock: Date.now });
+        try {
+          return await reserve(ledgerOf(sides[place]!.database.pool, bus), person);
+        } finally {
+          await bus.close();
+        }
+      },
+    ],
     ...calls.map(([what, kind, path]): Work => [
       what,
       kind,
@@ -167,6 +179,7 @@ type Path = string | ((side: Side, person: Person) => Promise<string>);
 const calls: readonly (readonly [string, keyof People, Path])[] = [
   ['GET /credits/balance', 'light', '/credits/balance'],
   ['GET /optimizations', 'light', '/optimizations'],
+  ['GET /optimizations, read before', 'light', '/optimizations'],
   ['GET /optimizations, 60 runs', 'heavy', '/optimizations'],
   ['GET /optimizations, page 5', 'heavy', '/optimizations?page=5'],
   ['GET /credits/history', 'light', '/credits/history?limit=20'],
@@ -178,6 +191,7 @@ const calls: readonly (readonly [string, keyof People, Path])[] = [
     async (side, person) => `/optimizations/${await aRun(side, person)}`,
   ],
   ['GET /credits/analytics', 'light', '/credits/analytics'],
+  ['GET /credits/analytics, read before', 'light', '/credits/analytics'],
   ['GET /users/me/stats', 'light', '/users/me/stats'],
   ['GET /optimizations/brief', 'light', '/optimizations/brief'],
   ['GET /optimizations/outcomes/due', 'light', '/optimizations/outcomes/due'],
