@@ -146,8 +146,11 @@ export const commandLimits = {
   /** Full jitter between 0 and a ceiling that doubles from the first to the second. */
   firstBackoffMs: 5,
   longestBackoffMs: 50,
-  /** Streams whose state is kept in memory. */
-  cachedStreams: 10_000,
+  /**
+   * Streams whose state is kept in memory: as many runs as a worker has slots for calls, each with its account.
+   * The state of an ended run is some 30 kB, and nothing else drops it.
+   */
+  cachedStreams: 256,
   /** Events that one command may append; its repeats are found by as many message ids. */
   eventsPerCommand: 64,
   /** What the job queue stores of a task's name, a queue's name and a key. */
