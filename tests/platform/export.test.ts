@@ -50,7 +50,7 @@ describe('a document', () => {
 
   async function documentOf(parts: readonly ExportPart[]): Promise<unknown> {
     const collected = await collectExport(parts, 'usr_1');
-    const pieces = [...exportDocument(collected, new Date(0))];
+    const pieces = await Array.fromAsync(exportDocument(collected, new Date(0)));
     return JSON.parse(Buffer.concat(pieces).toString('utf8'));
   }
 
@@ -71,6 +71,24 @@ describe('a document', () => {
           "2,'=1,1970-01-01T00:00:00.000Z,YWJj\r\n",
         'nothing.csv': '\uFEFFid\r\n',
       },
+    });
+  });
+
+  test('a table of many rows is kept compressed, and is whole in the document', async () => {
+    const text = 'Rent or buy the workshop? '.repeat(100);
+    const rows = Array.from({ length: 1_000 }, (_, id) => ({ id, text }));
+    const many: ExportPart = {
+      tables: { many: ['id', 'text'] },
+      async *rows() {
+        for (const row of rows) yield ['many', row];
+      },
+    };
+    const packs = (await collectExport([many], 'usr_1')).get('many')?.packs ?? [];
+    expect(packs.length).toBeGreaterThan(1);
+    expect(packs.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(260_000);
+    expect(await documentOf([many])).toMatchObject({
+      tables: { many: rows },
+      csv: { 'many.csv': `\uFEFFid,text\r\n${rows.map(({ id }) => `${id},${text}\r\n`).join('')}` },
     });
   });
 

@@ -427,9 +427,9 @@ function selectOf(table: string, { columns, where, expressions, order }: PlainTa
 }
 
 /** `ExportReply` as the bytes of its JSON. */
-export type ExportPerson = (userId: string) => Promise<Iterable<Buffer>>;
+export type ExportPerson = (userId: string) => Promise<AsyncIterable<Buffer>>;
 
-/** Each export in progress holds all of its user's texts in memory. */
+/** Each export in progress holds all of its user's texts in memory, compressed. */
 const exportsAtOnce = 2;
 
 /** `parts` are those of the other slices. */

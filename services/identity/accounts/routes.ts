@@ -33,7 +33,7 @@ export function accountHandlers(dependencies: AccountDependencies) {
       await dependencies.rateLimits.take('export', userId, { userId, address });
       const document = await dependencies.exportPerson(userId);
       await audit({ actor: userId, action: 'account.exported', subject: userId, userId });
-      return context.body(streamOf(inEnvelope(document)), 200, {
+      return context.body(ReadableStream.from(inEnvelope(document)), 200, {
         'Content-Type': 'application/json',
         'Cache-Control': 'no-store',
       });
@@ -73,17 +73,7 @@ export function accountHandlers(dependencies: AccountDependencies) {
   } satisfies Partial<Handlers<typeof identityEndpoints>>;
 }
 
-function streamOf(chunks: Iterator<Uint8Array, void>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    pull(controller) {
-      const next = chunks.next();
-      if (next.done === true) controller.close();
-      else controller.enqueue(next.value);
-    },
-  });
-}
-
-function* inEnvelope(document: Iterable<Uint8Array>): Generator<Uint8Array> {
+async function* inEnvelope(document: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield Buffer.from('{"data":');
   yield* document;
   yield Buffer.from('}');
