@@ -164,7 +164,7 @@ async function expectChargedOnce(userId: string, runId: string): Promise<void> {
 }
 
 /** A mail whose end is unknown is tried again after minutes; here its time has come. */
-async function expectMailsSent(): Promise<number> {
+async function expectMailsSent(arrived: Set<string>): Promise<number> {
   const { ownerPool } = stage.database;
   const mails = await eventually(
     'every mail',
@@ -184,13 +184,18 @@ async function expectMailsSent(): Promise<number> {
     },
     300_000,
   );
+  await noteArrivals(arrived);
+  expect(mails.filter(({ id }) => !arrived.has(id))).toEqual([]);
+  return mails.length;
+}
+
+/** The mailbox keeps only the last 500. */
+async function noteArrivals(arrived: Set<string>): Promise<void> {
   const response = await fetch(`${stage.sandboxUrl}/dev/mail`, {
     headers: { accept: 'application/json' },
   });
-  const caught = (await response.json()) as CaughtMail[];
-  const arrived = new Set(caught.map((mail) => /^<?([^@>]+)@/.exec(mail.message_id ?? '')?.[1]));
-  expect(mails.filter(({ id }) => !arrived.has(id))).toEqual([]);
-  return mails.length;
+  for (const { message_id: id } of (await response.json()) as CaughtMail[])
+    arrived.add(/^<?([^@>]+)@/.exec(id)?.[1] ?? '');
 }
 
 test('every fault of the network between every pair of processes leaves every run, payment and email done once', async () => {
@@ -216,9 +221,11 @@ test('every fault of the network between every pair of processes leaves every ru
     .shuffled(pairs.flatMap((pair) => faults.map((fault) => ({ pair, fault }))))
     .slice(0, most);
   const struck: Struck[] = [];
+  const arrived = new Set<string>();
   for (const { pair, fault } of plan) {
     struck.push(await strike(pair, fault, chance.between(3_000, 6_000)));
     await sleep(healthyMs);
+    await noteArrivals(arrived);
     if (ended.length > 0) break;
   }
   isOver = true;
@@ -234,7 +241,7 @@ test('every fault of the network between every pair of processes leaves every ru
 
   const statuses: string[] = [];
   for (const someone of everyone) statuses.push(...(await expectSettled(someone)));
-  const mails = await expectMailsSent();
+  const mails = await expectMailsSent(arrived);
   await expectVerified(stage.settings);
   expect(ended).toEqual([]);
 
