@@ -33,7 +33,7 @@ export function accountHandlers(dependencies: AccountDependencies) {
       await dependencies.rateLimits.take('export', userId, { userId, address });
       const document = await dependencies.exportPerson(userId);
       await audit({ actor: userId, action: 'account.exported', subject: userId, userId });
-      return context.body(ReadableStream.from(inEnvelope(document)), 200, {
+      return context.body(streamOf(inEnvelope(document)), 200, {
         'Content-Type': 'application/json',
         'Cache-Control': 'no-store',
       });
@@ -71,6 +71,19 @@ export function accountHandlers(dependencies: AccountDependencies) {
       });
     },
   } satisfies Partial<Handlers<typeof identityEndpoints>>;
+}
+
+function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const next = await chunks.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await chunks.return(undefined);
+    },
+  });
 }
 
 async function* inEnvelope(document: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
