@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFailed, test } from 'vitest';
 import type { Balance } from '#services/credits/contract.ts';
+import { loadCatalogue } from '#services/models/catalogue.ts';
 import type { Optimization } from '#services/optimizations/contract/run.ts';
 import type { OptimizationSummary } from '#services/optimizations/contract/summary.ts';
 import { expectEndsWell, expectVerified } from '#tests/processes/support/check.ts';
@@ -20,6 +21,7 @@ import type { Application, Client } from '#tests/support/processes/processes.ts'
 import { testPassword } from '#tests/support/password.ts';
 import { createChance, randomOf } from '#tests/support/chance.ts';
 import { countsInWords } from '#tests/proof/counts.ts';
+import { median } from '#tests/proof/soak/growth.ts';
 import { lengthOf, outagesOf } from './outages.ts';
 import type { Outage } from './outages.ts';
 import { strike, targets } from './targets.ts';
@@ -44,6 +46,9 @@ const bearableOutageMs = 20_000;
 const calmMs = 30_000;
 /** A kill takes some six seconds, with the starts and the calm in between. */
 const timeout = 1_800_000 + blows * 20_000;
+/** A deadline that passed while nothing ran is set once more, so a run may take twice its own. */
+const longestRunMs =
+  60_000 + 2 * Math.max(...loadCatalogue(null).strategies.map(({ deadlines }) => deadlines.runMs));
 /** More than anyone spends. */
 const creditsEach = 50_000;
 
@@ -54,11 +59,13 @@ const outputs: string[] = [];
 let app: Application;
 let client: Client;
 let starts = 0;
+let hasFailed = false;
 
 afterAll(async () => {
   // It may not have started.
   await (app as Application | undefined)?.[Symbol.asyncDispose]();
-  folder.remove();
+  if (hasFailed) console.info(`its data stays in ${dataDir}`);
+  else folder.remove();
 });
 
 async function start(port: number): Promise<void> {
@@ -161,7 +168,7 @@ async function untilEnded(someone: Someone, runId: string): Promise<void> {
       const { data } = (await response.json()) as { data: OptimizationSummary[] };
       return data[0]?.id === runId && data[0].status !== 'processing';
     },
-    900_000,
+    longestRunMs,
   );
 }
 
@@ -232,7 +239,7 @@ async function expectSettled(someone: Someone, follower: Follower): Promise<void
       const all = await runsOf(someone);
       return all.every(({ status }) => status !== 'processing') ? all : null;
     },
-    900_000,
+    longestRunMs,
   );
   // Every acknowledged run is stored, and none was created twice.
   expect(new Set(listed.map(({ id }) => id))).toEqual(runs);
@@ -261,6 +268,9 @@ test(
   { timeout },
   async () => {
     console.info(`seed ${seed}`);
+    onTestFailed(() => {
+      hasFailed = true;
+    });
     const began = performance.now();
     const port = await freePort();
     await start(port);
@@ -316,10 +326,12 @@ test(
     const statuses: string[] = [];
     const reasons: string[] = [];
     const unreached: string[] = [];
+    const seconds: number[] = [];
     for (const someone of everyone) {
       await signIn(someone);
       for (const run of await runsOf(someone)) {
         statuses.push(run.status);
+        seconds.push((Date.parse(run.ended_at!) - Date.parse(run.created_at)) / 1_000);
         await expectEndsWell(settings, 'optimizations', 'verify', run.id);
         if (run.status !== 'failed') continue;
         const failure = await failureOf(someone, run, outages);
@@ -337,7 +349,7 @@ test(
     console.info(
       [
         `${blows} kills (${countsInWords(struck)}; ${killed} processes), ${starts} starts, ${Math.round((performance.now() - began) / 60_000)} minutes`,
-        `${statuses.length} runs (${countsInWords(statuses)})`,
+        `${statuses.length} runs (${countsInWords(statuses)}), of ${Math.round(median(seconds))} s in the middle, at most ${Math.round(Math.max(...seconds))} s`,
         `failed: ${countsInWords(reasons)}`,
         `providers unavailable ${outages.length} times, at most ${longestMs} ms`,
         `started again: ${countsInWords(ends)}`,
