@@ -117,7 +117,7 @@ function statusOf(plan: PlanRow): NonNullable<Plan['plan']>['status'] {
   return plan.cancel_at_period_end ? 'cancelling' : 'active';
 }
 
-function isPastDue({ status }: PlanRow): boolean {
+function isPastDue({ status }: Pick<PlanRow, 'status'>): boolean {
   return status === 'past_due' || status === 'unpaid';
 }
 
@@ -163,16 +163,19 @@ async function changePackage(
   );
 }
 
-/** A paid period stays to its end. A plan that is past due has none left, so it ends now. */
+/**
+ * A paid period stays to its end. A plan that is past due has none left, so it ends now, also when the
+ * provider is the first to say that it is.
+ */
 async function cancel(dependencies: PaymentRouteDependencies, plan: PlanRow): Promise<void> {
-  if (isPastDue(plan))
-    return update(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
-      provider.cancelSubscription(plan.subscription_id),
-    );
-  if (plan.cancel_at_period_end && plan.next_package_id === plan.package_id) return;
-  await update(dependencies, plan, 'plan.cancelled', async ({ provider }) =>
-    provider.setCancelAtPeriodEnd(plan.subscription_id, true, plan.package_id),
-  );
+  const { subscription_id: id, package_id: packageId } = plan;
+  const isCancelled = plan.cancel_at_period_end && plan.next_package_id === packageId;
+  if (isCancelled && !isPastDue(plan)) return;
+  await update(dependencies, plan, 'plan.cancelled', async ({ provider }) => {
+    if (isPastDue(plan)) return provider.cancelSubscription(id);
+    const view = await provider.setCancelAtPeriodEnd(id, true, packageId);
+    return isPastDue(view) ? provider.cancelSubscription(id) : view;
+  });
 }
 
 /** A change that was planned before is dropped: the plan renews as it was paid last. */

@@ -67,6 +67,18 @@ test('a plan that is past due and cancelled ends at once, since nothing of it is
   });
 });
 
+test('a plan whose failed payment only the provider knows of ends at once when it is cancelled', async () => {
+  const person = await shop.subscriber();
+  shop.stripe.failNextRenewal(person.subscriptionId, 4);
+  await shop.toPeriodEnd(person);
+  expect((await shop.planOf(person)).plan?.status).toBe('active');
+  expect(await (await shop.act(person, { action: 'cancel' })).json()).toMatchObject({
+    data: { tier: 'free', plan: { status: 'ended' } },
+  });
+  await shop.deliver();
+  expect((await shop.planOf(person)).plan?.status).toBe('ended');
+});
+
 test('a change takes effect with the next payment, and can be taken back until then', async () => {
   const person = await shop.subscriber();
   const change = async (packageId: string) =>
