@@ -2,12 +2,16 @@ import { randomInt } from 'node:crypto';
 import { existsSync, globSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
-import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+import {
+  defineConfig,
+  type TestProjectConfiguration,
+  type UserWorkspaceConfig,
+} from 'vitest/config';
 
 /**
  * `npm test` is the gate: first the tests in Node, in parallel on one Postgres; then journeys in a browser,
- * and the pages. `npm run proof` is `--mode proof`: kills and restarts, simulation and fuzzing, and the
- * properties on new random values.
+ * and the pages. It leaves out the tests with the tag `long`. `npm run proof` is `--mode proof`: all of these,
+ * their properties on new random values, then kills and restarts, simulation and fuzzing.
  */
 
 /**
@@ -51,7 +55,7 @@ const maxWorkers = Math.max(6, availableParallelism());
 /** A browser keeps the cores busy, and its tests wait for little else. */
 const maxBrowsers = 4;
 
-const everyDay: TestProjectConfiguration[] = [
+const everyDay: UserWorkspaceConfig[] = [
   {
     test: {
       ...needsPostgres,
@@ -113,36 +117,35 @@ const everyDay: TestProjectConfiguration[] = [
   },
 ];
 
-const hasProperties = (file: string) => within(file, /^import .* from 'fast-check';$/m);
+/** An hour, for a test that tries everything. */
+const proofTimeout = 3_600_000;
 
 const proof = (): TestProjectConfiguration[] => [
+  ...everyDay.map(({ test }) => ({
+    test: {
+      ...test,
+      env: {
+        PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(randomInt(2 ** 31)),
+        PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1000',
+      },
+      testTimeout: proofTimeout,
+    },
+  })),
   {
     test: {
       ...needsPostgres,
       name: 'proof',
       include: ['tests/proof/**/*.test.ts'],
       fileParallelism: false,
-      testTimeout: 3_600_000,
-    },
-  },
-  {
-    test: {
-      ...needsPostgres,
-      name: 'properties',
-      include: [
-        ...globSync('tests/**/*.test.{ts,tsx}').filter(hasProperties),
-        'tests/walls/faults.test.ts',
-      ],
-      env: {
-        PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(randomInt(2 ** 31)),
-        PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1000',
-        FAULT_SHARE: '1',
-      },
-      testTimeout: 3_600_000,
+      sequence: { groupOrder: 2 },
+      testTimeout: proofTimeout,
     },
   },
 ];
 
 export default defineConfig(({ mode }) => ({
-  test: { projects: mode === 'proof' ? proof() : everyDay },
+  test: {
+    projects: mode === 'proof' ? proof() : everyDay,
+    tags: [{ name: 'long', description: 'costs the gate more seconds than it would save' }],
+  },
 }));

@@ -248,12 +248,16 @@ test('after a restore no session, share link or API key works, and the audit log
   });
 });
 
-test('a verification starts the backup and checks keys, events, credits and read models', async () => {
-  const { code, out } = await backup('verify', name);
-  expect({ code, faults: out.split('\n').filter((line) => line.startsWith('NOT')) }).toEqual({
-    code: 0,
-    faults: [],
-  });
-  expect(out).toContain('2 keys, all opened by DATA_KEY');
-  expect(readdirSync(dataDir).filter((entry) => entry.startsWith('.'))).toEqual([]);
-});
+test(
+  'a verification starts the backup and checks keys, events, credits and read models',
+  { tags: ['long'] },
+  async () => {
+    const { code, out } = await backup('verify', name);
+    expect({ code, faults: out.split('\n').filter((line) => line.startsWith('NOT')) }).toEqual({
+      code: 0,
+      faults: [],
+    });
+    expect(out).toContain('2 keys, all opened by DATA_KEY');
+    expect(readdirSync(dataDir).filter((entry) => entry.startsWith('.'))).toEqual([]);
+  },
+);

@@ -89,7 +89,7 @@ test('a reader that closes the pipe early is no error', async () => {
   expect([code, stderr]).toEqual([0, '']);
 });
 
-test('tail ends when its reader has closed the pipe', async () => {
+test('tail ends when its reader has closed the pipe', { tags: ['long'] }, async () => {
   const tailing = cli(['events', 'tail'], 'some');
   let over = false;
   void tailing.then(() => (over = true));

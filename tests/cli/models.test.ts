@@ -137,10 +137,17 @@ test('models sync says what is missing or wrong before it asks for the list', as
   );
 });
 
-test('a fault of the operator’s file is one line, and ends every command with 2', async () => {
-  const path = join(folder, 'faulty.json');
-  writeFileSync(path, JSON.stringify({ strategies: [{ id: 'fast', credits: 'sk-very-secret' }] }));
-  const ended = await commandLine({ MODELS_FILE: path }, 'models', 'list');
-  expect(ended).toMatchObject({ code: 2, stdout: '' });
-  expect(ended.stderr).toBe(`${path}: strategies "fast", credits must be number\n`);
-});
+test(
+  'a fault of the operator’s file is one line, and ends every command with 2',
+  { tags: ['long'] },
+  async () => {
+    const path = join(folder, 'faulty.json');
+    writeFileSync(
+      path,
+      JSON.stringify({ strategies: [{ id: 'fast', credits: 'sk-very-secret' }] }),
+    );
+    const ended = await commandLine({ MODELS_FILE: path }, 'models', 'list');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toBe(`${path}: strategies "fast", credits must be number\n`);
+  },
+);

@@ -152,22 +152,26 @@ describe('users erase', () => {
     expect((await app.call('/users/me', { token: ann.token })).status).toBe(200);
   });
 
-  test('users erase works without a worker and records who did it and why', async () => {
-    await give(app, ann.userId, 50);
-    const args = ['users', 'erase', ann.email, '--reason', 'Ticket 4711', '--yes'];
-    expect(await commandJson(settings, ...args)).toEqual({
-      id: ann.userId,
-      erased: true,
-      waits_for: null,
-    });
-    expect(await tracesOf(app.database.ownerPool, [ann.email])).toEqual([]);
-    expect(await audited(ann.userId)).toEqual([
-      ['account.erasure-asked', { reason: 'Ticket 4711' }],
-    ]);
-    const again = ran('erase', ann.email, '--reason', 'Again', '--yes');
-    await expect(again).rejects.toThrow(NoSuchPerson);
-    expect((await commandLine(settings, 'credits', 'verify')).code).toBe(0);
-  });
+  test(
+    'users erase works without a worker and records who did it and why',
+    { tags: ['long'] },
+    async () => {
+      await give(app, ann.userId, 50);
+      const args = ['users', 'erase', ann.email, '--reason', 'Ticket 4711', '--yes'];
+      expect(await commandJson(settings, ...args)).toEqual({
+        id: ann.userId,
+        erased: true,
+        waits_for: null,
+      });
+      expect(await tracesOf(app.database.ownerPool, [ann.email])).toEqual([]);
+      expect(await audited(ann.userId)).toEqual([
+        ['account.erasure-asked', { reason: 'Ticket 4711' }],
+      ]);
+      const again = ran('erase', ann.email, '--reason', 'Again', '--yes');
+      await expect(again).rejects.toThrow(NoSuchPerson);
+      expect((await commandLine(settings, 'credits', 'verify')).code).toBe(0);
+    },
+  );
 
   test('users erase applies its list to a restored backup', async () => {
     const list = await json<{ key_id: string; user_id: string }[]>('erasures');

@@ -137,29 +137,33 @@ async function both({ token }: Person) {
   return { check, refusal };
 }
 
-test('a usage check gives every account the answer that the start of a run then gives', async () => {
-  const seen = new Set<string | undefined>();
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { minLength: 6, maxLength: 12 }), async (steps) => {
-      const person = await app.signUp();
-      const bought: string[] = [];
-      for (const step of steps) {
-        // A refusal leaves the account unchanged; a run that starts is one more step.
-        await take(person, step, bought).catch((error: unknown) => {
-          if (!(error instanceof Problem)) throw error;
-        });
-        const { check, refusal } = await both(person);
-        seen.add(refusal?.code);
-        expect(check.has_sufficient_credits).toBe(refusal === null);
-        expect(check.refusal).toEqual(refusal);
-      }
-    }),
-    { numRuns: 10, examples: eachRefusal.map((steps): [Step[]] => [steps]) },
-  );
-  expect(seen).toEqual(
-    new Set(['account-closed', 'debt', 'insufficient-credits', 'monthly-limit', undefined]),
-  );
-});
+test(
+  'a usage check gives every account the answer that the start of a run then gives',
+  { tags: ['long'] },
+  async () => {
+    const seen = new Set<string | undefined>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 6, maxLength: 12 }), async (steps) => {
+        const person = await app.signUp();
+        const bought: string[] = [];
+        for (const step of steps) {
+          // A refusal leaves the account unchanged; a run that starts is one more step.
+          await take(person, step, bought).catch((error: unknown) => {
+            if (!(error instanceof Problem)) throw error;
+          });
+          const { check, refusal } = await both(person);
+          seen.add(refusal?.code);
+          expect(check.has_sufficient_credits).toBe(refusal === null);
+          expect(check.refusal).toEqual(refusal);
+        }
+      }),
+      { numRuns: 10, examples: eachRefusal.map((steps): [Step[]] => [steps]) },
+    );
+    expect(seen).toEqual(
+      new Set(['account-closed', 'debt', 'insufficient-credits', 'monthly-limit', undefined]),
+    );
+  },
+);
 
 test('a usage check says so while the service accepts no more runs today', async () => {
   const person = await app.signUp();

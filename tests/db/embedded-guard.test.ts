@@ -56,13 +56,21 @@ test('a Postgres whose only user was killed is stopped after a while, and its gu
   await end(await startHolder(1_000), 'SIGTERM');
 });
 
-test('a process that takes a folder over from a killed process keeps its Postgres', async () => {
-  // Long enough for the heir on a slow machine; the first guard ends as soon as it sees it.
-  await end(await startHolder(60_000), 'SIGKILL');
-  const [before] = await postmasters();
-  const heir = await startHolder(60_000);
-  await eventually('the end of the first guard', async () => (await guards()).length === 1, 30_000);
-  expect((await postmasters()).map(({ pid }) => pid)).toEqual([before?.pid]);
-  await end(heir, 'SIGTERM');
-  expect(await ofFolder('')).toEqual([]);
-});
+test(
+  'a process that takes a folder over from a killed process keeps its Postgres',
+  { tags: ['long'] },
+  async () => {
+    // Long enough for the heir on a slow machine; the first guard ends as soon as it sees it.
+    await end(await startHolder(60_000), 'SIGKILL');
+    const [before] = await postmasters();
+    const heir = await startHolder(60_000);
+    await eventually(
+      'the end of the first guard',
+      async () => (await guards()).length === 1,
+      30_000,
+    );
+    expect((await postmasters()).map(({ pid }) => pid)).toEqual([before?.pid]);
+    await end(heir, 'SIGTERM');
+    expect(await ofFolder('')).toEqual([]);
+  },
+);

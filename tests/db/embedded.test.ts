@@ -120,18 +120,22 @@ test('Postgres runs until the last of three processes stops', async () => {
   await expect(run(third.appUrl, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('four users that start and stop at random each have a Postgres while they run', async () => {
-  const visits = Array.from({ length: 4 }, async (_, visitor) => {
-    for (let time = 0; time < 3; time += 1) {
-      await sleep(Math.random() * 60 * visitor);
-      const server = await begin();
-      expect(await run(server.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
-      await server.stop();
-    }
-  });
-  await Promise.all(visits);
-  expect(existsSync(pidFile())).toBe(false);
-});
+test(
+  'four users that start and stop at random each have a Postgres while they run',
+  { tags: ['long'] },
+  async () => {
+    const visits = Array.from({ length: 4 }, async (_, visitor) => {
+      for (let time = 0; time < 3; time += 1) {
+        await sleep(Math.random() * 60 * visitor);
+        const server = await begin();
+        expect(await run(server.appUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+        await server.stop();
+      }
+    });
+    await Promise.all(visits);
+    expect(existsSync(pidFile())).toBe(false);
+  },
+);
 
 test('two processes that start an empty folder at once share one Postgres', async () => {
   const empty = newFolder();

@@ -204,26 +204,33 @@ describe('signing up', () => {
     await mail.getByText("You're signed in").first().waitFor();
   });
 
-  test('signing up with another person’s address gives no access: its owner chooses a new password', async () => {
-    const email = newAddress();
-    const attacker = await newBrowser();
-    const attackersPage = await attacker.newPage();
-    await signUp(attackersPage, email, 'Attackers-Choice-1');
+  test(
+    'signing up with another person’s address gives no access: its owner chooses a new password',
+    { tags: ['long'] },
+    async () => {
+      const email = newAddress();
+      const attacker = await newBrowser();
+      const attackersPage = await attacker.newPage();
+      await signUp(attackersPage, email, 'Attackers-Choice-1');
 
-    const owner = await newPage('/terms');
-    await pressButton(owner, await mailedLink(email, confirmation), 'Confirm my address');
-    await owner.waitForURL('**/reset-password?reason=confirmed');
-    await owner.getByText('Your email address is confirmed').first().waitFor();
-    await choosePassword(owner, password);
-    // What the stranger had called the account is gone, too.
-    await onDashboard(owner, 'User');
+      const owner = await newPage('/terms');
+      await pressButton(owner, await mailedLink(email, confirmation), 'Confirm my address');
+      await owner.waitForURL('**/reset-password?reason=confirmed');
+      await owner.getByText('Your email address is confirmed').first().waitFor();
+      await choosePassword(owner, password);
+      // What the stranger had called the account is gone, too.
+      await onDashboard(owner, 'User');
 
-    expect(await isSignedIn(attacker)).toBe(false);
-    await logIn(attackersPage, email, 'Attackers-Choice-1');
-    await attackersPage.getByText('Login failed. Please check your credentials.').first().waitFor();
-    await logIn(attackersPage, email, password);
-    await onDashboard(attackersPage, 'User');
-  });
+      expect(await isSignedIn(attacker)).toBe(false);
+      await logIn(attackersPage, email, 'Attackers-Choice-1');
+      await attackersPage
+        .getByText('Login failed. Please check your credentials.')
+        .first()
+        .waitFor();
+      await logIn(attackersPage, email, password);
+      await onDashboard(attackersPage, 'User');
+    },
+  );
 });
 
 describe('a mailed sign-in link', () => {
@@ -240,22 +247,26 @@ describe('a mailed sign-in link', () => {
     await mail.getByRole('heading', { name: 'Transaction History' }).waitFor();
   });
 
-  test('a mailed sign-in link is refused in another browser, says why, and stays valid in its own', async () => {
-    const { email, context } = await newMember();
-    const page = await newPage('/login', context);
-    await page.getByLabel('Email').fill(email);
-    await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
-    await page.getByText('If an account exists, a link is on its way').first().waitFor();
-    const elsewhere = await newBrowser();
-    const mail = await elsewhere.newPage();
-    const link = await mailedLink(email, signInLink);
-    await pressButton(mail, link, 'Sign in');
-    await mail.getByText(identityProblems['link-other-browser'].message).first().waitFor();
-    await mail.getByRole('link', { name: 'Login' }).first().waitFor();
-    expect(await isSignedIn(elsewhere)).toBe(false);
-    await pressButton(page, link, 'Sign in');
-    await onDashboard(page);
-  });
+  test(
+    'a mailed sign-in link is refused in another browser, says why, and stays valid in its own',
+    { tags: ['long'] },
+    async () => {
+      const { email, context } = await newMember();
+      const page = await newPage('/login', context);
+      await page.getByLabel('Email').fill(email);
+      await page.getByRole('button', { name: 'Email me a sign-in link' }).click();
+      await page.getByText('If an account exists, a link is on its way').first().waitFor();
+      const elsewhere = await newBrowser();
+      const mail = await elsewhere.newPage();
+      const link = await mailedLink(email, signInLink);
+      await pressButton(mail, link, 'Sign in');
+      await mail.getByText(identityProblems['link-other-browser'].message).first().waitFor();
+      await mail.getByRole('link', { name: 'Login' }).first().waitFor();
+      expect(await isSignedIn(elsewhere)).toBe(false);
+      await pressButton(page, link, 'Sign in');
+      await onDashboard(page);
+    },
+  );
 });
 
 test('a forgotten password is replaced in the browser that asked, once, and every other session ends', async () => {
@@ -331,7 +342,7 @@ describe('a refused login', () => {
 });
 
 describe('an invalid link', () => {
-  test('an invalid link says why and offers another one', async () => {
+  test('an invalid link says why and offers another one', { tags: ['long'] }, async () => {
     const { email, context } = await newMember();
     const page = await context.newPage();
     const askForLink = async (): Promise<string> => {

@@ -189,28 +189,32 @@ describe('the main job', () => {
     await context.close();
   }, 300_000);
 
-  test('a reload during a run and a second tab end with the same picture', async () => {
-    const { page, context } = await openPage();
-    await signInAsDemo(page);
-    await page.goto(`${application.url}/optimization`);
-    await page
-      .getByLabel(/What business challenge are you facing/)
-      .fill('Hire a cook or 2 waiters?');
-    await page.getByRole('radio', { name: /^Fast/ }).check();
-    await page.getByRole('button', { name: 'Start Optimization' }).click();
-    await page.waitForURL('**/evolution-chamber?id=opt_*');
-    const second = await context.newPage();
-    await Promise.all([page.reload(), second.goto(page.url())]);
-    for (const tab of [page, second])
-      await tab.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
-    const cards = (tab: Page) => tab.locator('main').innerText();
-    const settled = async (tab: Page) =>
-      (await cards(tab)).replace(/\d+ s\b/g, '').replace(/\s+/g, ' ');
-    await expect
-      .poll(async () => (await settled(page)) === (await settled(second)), longPoll)
-      .toBe(true);
-    await context.close();
-  });
+  test(
+    'a reload during a run and a second tab end with the same picture',
+    { tags: ['long'] },
+    async () => {
+      const { page, context } = await openPage();
+      await signInAsDemo(page);
+      await page.goto(`${application.url}/optimization`);
+      await page
+        .getByLabel(/What business challenge are you facing/)
+        .fill('Hire a cook or 2 waiters?');
+      await page.getByRole('radio', { name: /^Fast/ }).check();
+      await page.getByRole('button', { name: 'Start Optimization' }).click();
+      await page.waitForURL('**/evolution-chamber?id=opt_*');
+      const second = await context.newPage();
+      await Promise.all([page.reload(), second.goto(page.url())]);
+      for (const tab of [page, second])
+        await tab.getByRole('link', { name: 'View results' }).waitFor({ timeout: 60_000 });
+      const cards = (tab: Page) => tab.locator('main').innerText();
+      const settled = async (tab: Page) =>
+        (await cards(tab)).replace(/\d+ s\b/g, '').replace(/\s+/g, ' ');
+      await expect
+        .poll(async () => (await settled(page)) === (await settled(second)), longPoll)
+        .toBe(true);
+      await context.close();
+    },
+  );
 });
 
 describe('the dashboards', () => {
@@ -330,114 +334,122 @@ async function tabTo(page: Page, control: Locator): Promise<void> {
   throw new Error(`Tab does not reach ${control.toString()}`);
 }
 
-test('the onboarding leads to a real run and a question of one’s own by keyboard alone', async () => {
-  const { page, context, consoleErrors } = await openPage();
-  await signInAsDemo(page);
-  await page.goto(`${application.url}/onboarding/singularity`);
+test(
+  'the onboarding leads to a real run and a question of one’s own by keyboard alone',
+  { tags: ['long'] },
+  async () => {
+    const { page, context, consoleErrors } = await openPage();
+    await signInAsDemo(page);
+    await page.goto(`${application.url}/onboarding/singularity`);
 
-  await tabTo(page, page.getByLabel('Hours a week between AI tools'));
-  await page.keyboard.type('12');
-  await page.getByText('To calculate, add your yearly revenue.', { exact: true }).waitFor();
-  await tabTo(page, page.getByLabel('Yearly revenue'));
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowDown');
-  await tabTo(page, page.getByLabel('Type of business'));
-  const next = page.getByRole('button', { name: 'Experience Superintelligence' });
-  expect(await next.isDisabled()).toBe(true);
-  await page.keyboard.press('ArrowDown');
-  await tabTo(page, page.getByRole('button', { name: 'Calculate' }));
-  await page.keyboard.press('Enter');
-  await page.getByText('624 hours × $500 = $312,000').waitFor();
-  await tabTo(page, next);
-  await page.keyboard.press('Enter');
-
-  await page.locator('h2:focus', { hasText: 'Choose a challenge' }).waitFor();
-  await tabTo(page, page.getByRole('radio', { name: 'Competitive intelligence deep dive' }));
-  await page.keyboard.press('Space');
-  await tabTo(page, page.getByRole('button', { name: 'Continue' }));
-  await page.keyboard.press('Enter');
-
-  await tabTo(page, page.getByRole('button', { name: 'Start run · 2 credits' }));
-  await page.keyboard.press('Enter');
-  await page.getByText('Your run continues if you leave this page.').waitFor();
-  await page.reload();
-  await page.getByText(/It took [\d.]+ minutes?\./).waitFor(longPoll);
-  await tabTo(page, page.getByRole('button', { name: 'Continue' }));
-  await page.keyboard.press('Enter');
-
-  await page.getByText('Measured, the run alone, with simulated models').waitFor();
-  await tabTo(page, page.getByRole('button', { name: 'Activate' }));
-  await page.keyboard.press('Enter');
-  await page.waitForURL('**/optimization?challenge=competitive-intelligence');
-  await page
-    .getByText('Welcome to Sevenfold', { exact: true })
-    .filter({ visible: true })
-    .first()
-    .waitFor();
-  expect(await page.getByLabel(/What business challenge are you facing/).inputValue()).toMatch(
-    /^Which competitors are most likely/,
-  );
-  expect(await page.getByLabel('Context', { exact: true }).inputValue()).toMatch(
-    /^Type of business: .+\nYearly revenue: /,
-  );
-
-  await page.goto(`${application.url}/onboarding/singularity`);
-  await page.waitForURL('**/dashboard');
-  await page.goto(`${application.url}/credits`);
-  await page.getByText('Onboarding bonus').waitFor();
-  expect(consoleErrors).toEqual([]);
-  await context.close();
-});
-
-test('a question is asked, its result read and a refinement requested by keyboard alone', async () => {
-  const { page, context, consoleErrors } = await openPage();
-  await signInAsDemo(page);
-  await tabTo(page, page.locator('a[href="/optimization"]:visible').first());
-  await page.keyboard.press('Enter');
-  await page.waitForURL('**/optimization');
-
-  await tabTo(page, page.getByLabel(/What business challenge are you facing/));
-  await page.keyboard.type('Lease a second oven, or bake in 2 shifts?');
-  // Without a choice Tab stops at the first that can be chosen, else at the chosen one.
-  const anyStrategy = page.locator('[name="strategy"]:focus');
-  for (let presses = 0; presses < 80 && (await anyStrategy.count()) === 0; presses += 1)
-    await page.keyboard.press('Tab');
-  await page.keyboard.press('Space');
-  const fast = page.getByRole('radio', { name: /^Fast/ });
-  for (let presses = 0; presses < 8 && !(await fast.isChecked()); presses += 1)
+    await tabTo(page, page.getByLabel('Hours a week between AI tools'));
+    await page.keyboard.type('12');
+    await page.getByText('To calculate, add your yearly revenue.', { exact: true }).waitFor();
+    await tabTo(page, page.getByLabel('Yearly revenue'));
     await page.keyboard.press('ArrowDown');
-  await tabTo(page, page.getByRole('button', { name: 'Start Optimization' }));
-  await page.keyboard.press('Enter');
-  await page.waitForURL('**/evolution-chamber?id=opt_*');
-  const results = page.getByRole('link', { name: 'View results' });
-  await results.waitFor(longPoll);
-  await tabTo(page, results);
-  await page.keyboard.press('Enter');
+    await page.keyboard.press('ArrowDown');
+    await tabTo(page, page.getByLabel('Type of business'));
+    const next = page.getByRole('button', { name: 'Experience Superintelligence' });
+    expect(await next.isDisabled()).toBe(true);
+    await page.keyboard.press('ArrowDown');
+    await tabTo(page, page.getByRole('button', { name: 'Calculate' }));
+    await page.keyboard.press('Enter');
+    await page.getByText('624 hours × $500 = $312,000').waitFor();
+    await tabTo(page, next);
+    await page.keyboard.press('Enter');
 
-  await page.waitForURL('**/optimizations/opt_*');
-  const runId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
-  await page.getByRole('heading', { name: 'Next steps' }).waitFor();
-  const refine = page.getByRole('button', { name: 'Request Refinement', disabled: false });
-  await tabTo(page, refine);
-  // Escape closes the dialog, and the focus is back on what opened it.
-  await page.keyboard.press('Enter');
-  await page.getByText('Included with this run').waitFor();
-  await page.keyboard.press('Escape');
-  await refine.and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('Enter');
-  await tabTo(page, page.getByLabel('What is different'));
-  await page.keyboard.type('The landlord forbids night work.');
-  await tabTo(page, page.getByRole('button', { name: 'Send request' }));
-  await page.keyboard.press('Enter');
-  await page.getByText('Refinement 1').waitFor();
-  await results.waitFor(longPoll);
-  await tabTo(page, results);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'What changed' }).waitFor();
-  expect(page.url()).not.toContain(runId);
-  expect(consoleErrors).toEqual([]);
-  await context.close();
-});
+    await page.locator('h2:focus', { hasText: 'Choose a challenge' }).waitFor();
+    await tabTo(page, page.getByRole('radio', { name: 'Competitive intelligence deep dive' }));
+    await page.keyboard.press('Space');
+    await tabTo(page, page.getByRole('button', { name: 'Continue' }));
+    await page.keyboard.press('Enter');
+
+    await tabTo(page, page.getByRole('button', { name: 'Start run · 2 credits' }));
+    await page.keyboard.press('Enter');
+    await page.getByText('Your run continues if you leave this page.').waitFor();
+    await page.reload();
+    await page.getByText(/It took [\d.]+ minutes?\./).waitFor(longPoll);
+    await tabTo(page, page.getByRole('button', { name: 'Continue' }));
+    await page.keyboard.press('Enter');
+
+    await page.getByText('Measured, the run alone, with simulated models').waitFor();
+    await tabTo(page, page.getByRole('button', { name: 'Activate' }));
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/optimization?challenge=competitive-intelligence');
+    await page
+      .getByText('Welcome to Sevenfold', { exact: true })
+      .filter({ visible: true })
+      .first()
+      .waitFor();
+    expect(await page.getByLabel(/What business challenge are you facing/).inputValue()).toMatch(
+      /^Which competitors are most likely/,
+    );
+    expect(await page.getByLabel('Context', { exact: true }).inputValue()).toMatch(
+      /^Type of business: .+\nYearly revenue: /,
+    );
+
+    await page.goto(`${application.url}/onboarding/singularity`);
+    await page.waitForURL('**/dashboard');
+    await page.goto(`${application.url}/credits`);
+    await page.getByText('Onboarding bonus').waitFor();
+    expect(consoleErrors).toEqual([]);
+    await context.close();
+  },
+);
+
+test(
+  'a question is asked, its result read and a refinement requested by keyboard alone',
+  { tags: ['long'] },
+  async () => {
+    const { page, context, consoleErrors } = await openPage();
+    await signInAsDemo(page);
+    await tabTo(page, page.locator('a[href="/optimization"]:visible').first());
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/optimization');
+
+    await tabTo(page, page.getByLabel(/What business challenge are you facing/));
+    await page.keyboard.type('Lease a second oven, or bake in 2 shifts?');
+    // Without a choice Tab stops at the first that can be chosen, else at the chosen one.
+    const anyStrategy = page.locator('[name="strategy"]:focus');
+    for (let presses = 0; presses < 80 && (await anyStrategy.count()) === 0; presses += 1)
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    const fast = page.getByRole('radio', { name: /^Fast/ });
+    for (let presses = 0; presses < 8 && !(await fast.isChecked()); presses += 1)
+      await page.keyboard.press('ArrowDown');
+    await tabTo(page, page.getByRole('button', { name: 'Start Optimization' }));
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/evolution-chamber?id=opt_*');
+    const results = page.getByRole('link', { name: 'View results' });
+    await results.waitFor(longPoll);
+    await tabTo(page, results);
+    await page.keyboard.press('Enter');
+
+    await page.waitForURL('**/optimizations/opt_*');
+    const runId = /opt_[0-9a-z]{26}/.exec(page.url())?.[0] ?? '';
+    await page.getByRole('heading', { name: 'Next steps' }).waitFor();
+    const refine = page.getByRole('button', { name: 'Request Refinement', disabled: false });
+    await tabTo(page, refine);
+    // Escape closes the dialog, and the focus is back on what opened it.
+    await page.keyboard.press('Enter');
+    await page.getByText('Included with this run').waitFor();
+    await page.keyboard.press('Escape');
+    await refine.and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Enter');
+    await tabTo(page, page.getByLabel('What is different'));
+    await page.keyboard.type('The landlord forbids night work.');
+    await tabTo(page, page.getByRole('button', { name: 'Send request' }));
+    await page.keyboard.press('Enter');
+    await page.getByText('Refinement 1').waitFor();
+    await results.waitFor(longPoll);
+    await tabTo(page, results);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What changed' }).waitFor();
+    expect(page.url()).not.toContain(runId);
+    expect(consoleErrors).toEqual([]);
+    await context.close();
+  },
+);
 
 /** How a session lives and ends, on several devices. */
 describe('a session', () => {
@@ -536,33 +548,37 @@ describe('a session', () => {
     for (const tab of tabs) expect(await tab.getByText('Please sign in again').count()).toBe(0);
   });
 
-  test('a session ended elsewhere asks to sign in again within seconds, and nothing typed is lost', async () => {
-    const here = await (await newDevice()).newPage();
-    await signInAsDemo(here);
-    await here.goto(`${application.url}/optimization`);
-    await here.getByLabel(question).fill('Rent or buy 2 vans?');
+  test(
+    'a session ended elsewhere asks to sign in again within seconds, and nothing typed is lost',
+    { tags: ['long'] },
+    async () => {
+      const here = await (await newDevice()).newPage();
+      await signInAsDemo(here);
+      await here.goto(`${application.url}/optimization`);
+      await here.getByLabel(question).fill('Rent or buy 2 vans?');
 
-    const there = await (await newDevice()).newPage();
-    await signInAsDemo(there);
-    await there.goto(`${application.url}/profile`);
-    await part(there, 'Sessions').getByRole('button', { name: 'End all other sessions' }).click();
-    await part(there, 'Sessions')
-      .getByText(/^Signed out \d+ other devices?\.$/)
-      .waitFor();
+      const there = await (await newDevice()).newPage();
+      await signInAsDemo(there);
+      await there.goto(`${application.url}/profile`);
+      await part(there, 'Sessions').getByRole('button', { name: 'End all other sessions' }).click();
+      await part(there, 'Sessions')
+        .getByText(/^Signed out \d+ other devices?\.$/)
+        .waitFor();
 
-    await here.getByText('Your session has expired').waitFor({ timeout: 30_000 });
-    await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
-    await here.getByRole('button', { name: 'Login', exact: true }).click();
-    const dialog = here.getByRole('dialog', { name: 'Please sign in again' });
-    await dialog.getByLabel('Password', { exact: true }).fill(application.demo.password);
-    await dialog.getByRole('button', { name: 'Login', exact: true }).click();
-    await expect.poll(() => here.getByText('Your session has expired').count(), longPoll).toBe(0);
-    expect(new URL(here.url()).pathname).toBe('/optimization');
-    await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
-    await here.getByRole('radio', { name: /^Fast/ }).check();
-    await here.getByRole('button', { name: 'Start Optimization' }).click();
-    await here.waitForURL('**/evolution-chamber?id=opt_*');
-  });
+      await here.getByText('Your session has expired').waitFor({ timeout: 30_000 });
+      await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
+      await here.getByRole('button', { name: 'Login', exact: true }).click();
+      const dialog = here.getByRole('dialog', { name: 'Please sign in again' });
+      await dialog.getByLabel('Password', { exact: true }).fill(application.demo.password);
+      await dialog.getByRole('button', { name: 'Login', exact: true }).click();
+      await expect.poll(() => here.getByText('Your session has expired').count(), longPoll).toBe(0);
+      expect(new URL(here.url()).pathname).toBe('/optimization');
+      await expect.poll(() => here.getByLabel(question).inputValue()).toBe('Rent or buy 2 vans?');
+      await here.getByRole('radio', { name: /^Fast/ }).check();
+      await here.getByRole('button', { name: 'Start Optimization' }).click();
+      await here.waitForURL('**/evolution-chamber?id=opt_*');
+    },
+  );
 
   test('an API key from the account settings opens the interface for programs until it is revoked', async () => {
     const page = await (await newDevice()).newPage();

@@ -465,7 +465,7 @@ test(
 
 test(
   'a plan is bought, renewed by the clock, cancelled and ended, and its first month is refunded',
-  { timeout: journeyMs },
+  { tags: ['long'], timeout: journeyMs },
   async () => {
     const bought = mustPackage('empire-builder');
     const { payer, page } = await newPayer();

@@ -35,17 +35,21 @@ test('an evaluation finds the condition that was planted as the best', async () 
   expect(markdown).toContain(`In this simulation, **${best}** is better`);
 });
 
-test('a planted condition that is left out leaves no other to be found', async () => {
-  using folder = newFolder();
-  const { report } = await evaluateHere(
-    words(folder.path, ...enough, '--plant', 'fused', '--conditions', 'strongest,council'),
-  );
-  expect(report.simulated).toMatchObject({ plantedBest: 'fused', found: true });
-  expect(report.figures.best).toBeNull();
-  expect(reportMarkdown(report)).toContain(
-    'Planted as the best: Strongest model, fused with itself, which is not compared here, so no other is the best. The figures agree',
-  );
-});
+test(
+  'a planted condition that is left out leaves no other to be found',
+  { tags: ['long'] },
+  async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(
+      words(folder.path, ...enough, '--plant', 'fused', '--conditions', 'strongest,council'),
+    );
+    expect(report.simulated).toMatchObject({ plantedBest: 'fused', found: true });
+    expect(report.figures.best).toBeNull();
+    expect(reportMarkdown(report)).toContain(
+      'Planted as the best: Strongest model, fused with itself, which is not compared here, so no other is the best. The figures agree',
+    );
+  },
+);
 
 const fewest = ['--cases', 'finance', '--seed', '5'];
 const few = ['--cases', 'finance,hiring', '--seed', '5'];
@@ -137,50 +141,58 @@ describe('an evaluation that is run again', () => {
     expect(second.report.figures).toEqual(report.figures);
   });
 
-  test('continues where the budget ended, and never counts more than the budget', async () => {
-    using folder = newFolder();
-    const asked = words(folder.path, ...council, '--parallel', '1');
-    const { report: first } = await evaluateHere([...asked, '--budget-usd', '6']);
-    expect(first.ended).toBe('budget');
-    expect(first.budget.countedUsd).toBeLessThanOrEqual(6);
-    expect(first.figures.completeCases).toBeGreaterThan(0);
-    expect(first.figures.completeCases).toBeLessThan(10);
-    // No money went into a case that cannot be compared, but for answers that a later run needs.
-    const judgedCases = new Set(linesIn(folder.path, 'judgments').map(({ caseId }) => caseId));
-    expect(judgedCases.size).toBe(first.figures.completeCases);
-    expect(reportMarkdown(first)).toContain(
-      '**Partial.** The budget did not allow a further call.',
-    );
-    const made = linesIn(folder.path, 'answers').length;
-    const { report: second } = await evaluateHere([...asked, '--budget-usd', '50']);
-    expect(second.ended).toBe('complete');
-    expect(second.figures.comparisons).toEqual(report.figures.comparisons);
-    expect(linesIn(folder.path, 'answers')).toHaveLength(40);
-    expect(made).toBeLessThan(40);
-    const spent = linesIn(folder.path, 'calls').reduce(
-      (sum, { countedMicros }) => sum + Number(countedMicros),
-      0,
-    );
-    expect(second.budget.countedUsd).toBeCloseTo(spent / 1e6, 6);
-  });
+  test(
+    'continues where the budget ended, and never counts more than the budget',
+    { tags: ['long'] },
+    async () => {
+      using folder = newFolder();
+      const asked = words(folder.path, ...council, '--parallel', '1');
+      const { report: first } = await evaluateHere([...asked, '--budget-usd', '6']);
+      expect(first.ended).toBe('budget');
+      expect(first.budget.countedUsd).toBeLessThanOrEqual(6);
+      expect(first.figures.completeCases).toBeGreaterThan(0);
+      expect(first.figures.completeCases).toBeLessThan(10);
+      // No money went into a case that cannot be compared, but for answers that a later run needs.
+      const judgedCases = new Set(linesIn(folder.path, 'judgments').map(({ caseId }) => caseId));
+      expect(judgedCases.size).toBe(first.figures.completeCases);
+      expect(reportMarkdown(first)).toContain(
+        '**Partial.** The budget did not allow a further call.',
+      );
+      const made = linesIn(folder.path, 'answers').length;
+      const { report: second } = await evaluateHere([...asked, '--budget-usd', '50']);
+      expect(second.ended).toBe('complete');
+      expect(second.figures.comparisons).toEqual(report.figures.comparisons);
+      expect(linesIn(folder.path, 'answers')).toHaveLength(40);
+      expect(made).toBeLessThan(40);
+      const spent = linesIn(folder.path, 'calls').reduce(
+        (sum, { countedMicros }) => sum + Number(countedMicros),
+        0,
+      );
+      expect(second.budget.countedUsd).toBeCloseTo(spent / 1e6, 6);
+    },
+  );
 
-  test('continues after a stop from outside, without a line twice', async () => {
-    using folder = newFolder();
-    const asked = words(folder.path, ...fewest);
-    const stop = new AbortController();
-    const { report: stopped } = await evaluateHere(asked, {
-      signal: stop.signal,
-      onSay: (line) => (line.endsWith(': complete') ? stop.abort() : undefined),
-    });
-    expect(stopped.ended).toBe('interrupted');
-    expect(stopped.missing.length).toBeGreaterThan(0);
-    const { report: second } = await evaluateHere(asked);
-    expect(second.missing).toEqual([]);
-    for (const file of ['answers', 'judgments']) {
-      const keys = linesIn(folder.path, file).map(({ key }) => key);
-      expect(new Set(keys).size).toBe(keys.length);
-    }
-  });
+  test(
+    'continues after a stop from outside, without a line twice',
+    { tags: ['long'] },
+    async () => {
+      using folder = newFolder();
+      const asked = words(folder.path, ...fewest);
+      const stop = new AbortController();
+      const { report: stopped } = await evaluateHere(asked, {
+        signal: stop.signal,
+        onSay: (line) => (line.endsWith(': complete') ? stop.abort() : undefined),
+      });
+      expect(stopped.ended).toBe('interrupted');
+      expect(stopped.missing.length).toBeGreaterThan(0);
+      const { report: second } = await evaluateHere(asked);
+      expect(second.missing).toEqual([]);
+      for (const file of ['answers', 'judgments']) {
+        const keys = linesIn(folder.path, file).map(({ key }) => key);
+        expect(new Set(keys).size).toBe(keys.length);
+      }
+    },
+  );
 
   test('makes other answers for another seed, strategy or truth', async () => {
     using folder = newFolder();
@@ -198,20 +210,24 @@ describe('an evaluation that is run again', () => {
 });
 
 describe('a failure', () => {
-  test('of a judge that refuses leaves no case to compare, and is tried again only when that is asked for', async () => {
-    using folder = newFolder();
-    const asked = words(folder.path, ...fewest);
-    const { report: refused } = await evaluateHere(asked, {
-      change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
-    });
-    expect(refused.figures.completeCases).toBe(0);
-    expect(refused.refusals).toEqual({ answers: 0, judgments: 5 * 12 });
-    expect(refused.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
-    expect(reportMarkdown(refused)).toContain('refused by a model: 0 answers, 60 judgments');
-    expect((await evaluateHere(asked)).report.missing).toHaveLength(60);
-    const retried = await evaluateHere([...asked, '--retry-failed']);
-    expect(retried.report.missing).toEqual([]);
-  });
+  test(
+    'of a judge that refuses leaves no case to compare, and is tried again only when that is asked for',
+    { tags: ['long'] },
+    async () => {
+      using folder = newFolder();
+      const asked = words(folder.path, ...fewest);
+      const { report: refused } = await evaluateHere(asked, {
+        change: (plan) => ({ ...plan, judging: refusing(plan.judging, plan) }),
+      });
+      expect(refused.figures.completeCases).toBe(0);
+      expect(refused.refusals).toEqual({ answers: 0, judgments: 5 * 12 });
+      expect(refused.figures.comparisons.every(({ winRate }) => winRate.mean === null)).toBe(true);
+      expect(reportMarkdown(refused)).toContain('refused by a model: 0 answers, 60 judgments');
+      expect((await evaluateHere(asked)).report.missing).toHaveLength(60);
+      const retried = await evaluateHere([...asked, '--retry-failed']);
+      expect(retried.report.missing).toEqual([]);
+    },
+  );
 
   test('of one condition keeps its cases out of every comparison', async () => {
     using folder = newFolder();

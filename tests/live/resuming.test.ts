@@ -90,16 +90,20 @@ test('an id works in every process and after a restart, until its key is removed
   expect(await returned({ token }, id, later)).toBe('snapshot');
 });
 
-test('an id resumes over 2,000 events of all users, and over 2,001 it gets a snapshot', async () => {
-  const ann = await app.signUp();
-  const id = await idFor(ann);
-  for (let user = 0; user < 20; user += 1) {
-    const userId = newId('usr');
-    const times = user === 0 ? 99 : 100;
-    await Promise.all(Array.from({ length: times }, async () => giveOne(userId)));
-  }
-  await giveOne(ann.userId);
-  expect(await returned(ann, id)).toBe('fact');
-  await giveOne(newId('usr'));
-  expect(await returned(ann, id)).toBe('snapshot');
-});
+test(
+  'an id resumes over 2,000 events of all users, and over 2,001 it gets a snapshot',
+  { tags: ['long'] },
+  async () => {
+    const ann = await app.signUp();
+    const id = await idFor(ann);
+    for (let user = 0; user < 20; user += 1) {
+      const userId = newId('usr');
+      const times = user === 0 ? 99 : 100;
+      await Promise.all(Array.from({ length: times }, async () => giveOne(userId)));
+    }
+    await giveOne(ann.userId);
+    expect(await returned(ann, id)).toBe('fact');
+    await giveOne(newId('usr'));
+    expect(await returned(ann, id)).toBe('snapshot');
+  },
+);

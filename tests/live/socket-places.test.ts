@@ -434,7 +434,7 @@ describe('a connection that misbehaves', () => {
 
 test(
   'a connection that has not authenticated after 5 seconds is ended, whatever it sends',
-  { timeout: 60_000 },
+  { tags: ['long'], timeout: 60_000 },
   async () => {
     const refuseAll = { authenticate: async () => null };
     const hanging = { authenticate: async () => new Promise<null>(() => {}) };

@@ -244,25 +244,31 @@ test.each([
   },
 );
 
-test('of a thousand streams of one user three open, and the rest are refused before anything is read', async () => {
-  const served = await serve({ openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }) });
-  const first = await opened(served);
-  const kept = [first, await opened(served), await opened(served)];
-  for (let group = 0; group < 10; group += 1) {
-    const heads = await Promise.all(Array.from({ length: 100 }, async () => statusOf(served)));
-    for (const head of heads) {
-      expect(head).toMatch(/^HTTP\/1\.1 429 /);
-      expect(head).toMatch(/^retry-after: 10\r$/im);
-      expect(head).toContain('"code":"too-many-streams"');
+test(
+  'of a thousand streams of one user three open, and the rest are refused before anything is read',
+  { tags: ['long'] },
+  async () => {
+    const served = await serve({
+      openStreams: createOpenStreams({ perPerson: 3, perAddress: 50 }),
+    });
+    const first = await opened(served);
+    const kept = [first, await opened(served), await opened(served)];
+    for (let group = 0; group < 10; group += 1) {
+      const heads = await Promise.all(Array.from({ length: 100 }, async () => statusOf(served)));
+      for (const head of heads) {
+        expect(head).toMatch(/^HTTP\/1\.1 429 /);
+        expect(head).toMatch(/^retry-after: 10\r$/im);
+        expect(head).toContain('"code":"too-many-streams"');
+      }
     }
-  }
-  expect(subscribed).toBe(3);
-  expect(kept.map(({ readyState }) => readyState)).toEqual(['open', 'open', 'open']);
-  // Another user is not affected.
-  await opened(served, { userId: newId('usr') });
-  first.destroy();
-  await expect.poll(async () => (await statusOf(served)).slice(0, 12)).toBe('HTTP/1.1 200');
-});
+    expect(subscribed).toBe(3);
+    expect(kept.map(({ readyState }) => readyState)).toEqual(['open', 'open', 'open']);
+    // Another user is not affected.
+    await opened(served, { userId: newId('usr') });
+    first.destroy();
+    await expect.poll(async () => (await statusOf(served)).slice(0, 12)).toBe('HTTP/1.1 200');
+  },
+);
 
 test('the limit of an address counts the streams of all users', async () => {
   const served = await serve({ openStreams: createOpenStreams({ perPerson: 9, perAddress: 2 }) });
@@ -295,38 +301,42 @@ test.each([
   },
 );
 
-test('a storm of short connections leaves nothing behind, and the client that stays gets every message', async () => {
-  const places = createOpenStreams({ perPerson: 400, perAddress: 400 });
-  const served = await serve({ openStreams: places });
-  const healthy = await listener(served, { watching: watched });
-  await healthy.heard('snapshot');
-  for (let wave = 0; wave < 3; wave += 1) {
-    const sockets = Array.from({ length: 100 }, () => socketTo(served));
-    for (const socket of sockets) ask(socket, { watching: watched });
-    // Some leave before their response, some after.
-    await Promise.all(sockets.slice(0, 50).map(headOf));
-    for (const socket of sockets) socket.destroy();
-    live.hub.broadcast(watched, encode('delta', { word: `wave-${wave}` }));
-    await healthy.heard(`wave-${wave}`);
-  }
-  await expect.poll(served.connections).toBe(1);
-  // Every place but one is free again.
-  await expect
-    .poll(() => {
-      const taken: (() => void)[] = [];
-      try {
-        for (let place = 0; place < 399; place += 1)
-          taken.push(places.open({ apiKey: null, userId: person.userId, address: '127.0.0.1' }));
-        return true;
-      } catch {
-        return false;
-      } finally {
-        for (const leave of taken) leave();
-      }
-    })
-    .toBe(true);
-  expect(healthy.events().filter((event) => event === 'delta')).toHaveLength(3);
-});
+test(
+  'a storm of short connections leaves nothing behind, and the client that stays gets every message',
+  { tags: ['long'] },
+  async () => {
+    const places = createOpenStreams({ perPerson: 400, perAddress: 400 });
+    const served = await serve({ openStreams: places });
+    const healthy = await listener(served, { watching: watched });
+    await healthy.heard('snapshot');
+    for (let wave = 0; wave < 3; wave += 1) {
+      const sockets = Array.from({ length: 100 }, () => socketTo(served));
+      for (const socket of sockets) ask(socket, { watching: watched });
+      // Some leave before their response, some after.
+      await Promise.all(sockets.slice(0, 50).map(headOf));
+      for (const socket of sockets) socket.destroy();
+      live.hub.broadcast(watched, encode('delta', { word: `wave-${wave}` }));
+      await healthy.heard(`wave-${wave}`);
+    }
+    await expect.poll(served.connections).toBe(1);
+    // Every place but one is free again.
+    await expect
+      .poll(() => {
+        const taken: (() => void)[] = [];
+        try {
+          for (let place = 0; place < 399; place += 1)
+            taken.push(places.open({ apiKey: null, userId: person.userId, address: '127.0.0.1' }));
+          return true;
+        } catch {
+          return false;
+        } finally {
+          for (const leave of taken) leave();
+        }
+      })
+      .toBe(true);
+    expect(healthy.events().filter((event) => event === 'delta')).toHaveLength(3);
+  },
+);
 
 test('a stream has its connection to itself: another request behind it frees its place and ends both', async () => {
   const places = createOpenStreams({ perPerson: 2, perAddress: 2 });

@@ -202,30 +202,34 @@ test('an identical call within minutes joins the run of the first', async () => 
   await Promise.all([one.close(), other.close()]);
 });
 
-test('an identical refinement within minutes joins the first one and is charged once', async () => {
-  const ann = await customer();
-  const client = await overHttp(port.url, (await keyOf(app, ann)).key);
-  const { run_id: runId } = await call<Begun>(client, 'ask', question);
-  await app.ended(ann, runId);
-  const input = { run_id: runId, instruction: 'We cannot hire anyone.' };
-  const { refine_price: price } = await call<Read>(client, 'result', { run_id: runId });
-  const asked = { ...input, price };
-  const [first, atOnce] = await Promise.all([
-    call<Begun>(client, 'refine', asked),
-    call<Begun>(client, 'refine', asked),
-  ]);
-  expect(first).toMatchObject({ price: 0, simulated: true });
-  expect(atOnce.run_id).toBe(first.run_id);
-  const running = await call<Begun>(client, 'refine', asked);
-  await app.ended(ann, first.run_id);
-  const ended = await call<Begun>(client, 'refine', asked);
-  expect([running.run_id, ended.run_id]).toEqual([first.run_id, first.run_id]);
-  const { changed } = await call<Read>(client, 'result', { run_id: first.run_id });
-  expect(changed).toEqual(expect.any(String));
-  const paid = await call<Begun>(client, 'refine', { ...input, instruction: 'Nor rent.' });
-  expect(paid.run_id).not.toBe(first.run_id);
-  await client.close();
-});
+test(
+  'an identical refinement within minutes joins the first one and is charged once',
+  { tags: ['long'] },
+  async () => {
+    const ann = await customer();
+    const client = await overHttp(port.url, (await keyOf(app, ann)).key);
+    const { run_id: runId } = await call<Begun>(client, 'ask', question);
+    await app.ended(ann, runId);
+    const input = { run_id: runId, instruction: 'We cannot hire anyone.' };
+    const { refine_price: price } = await call<Read>(client, 'result', { run_id: runId });
+    const asked = { ...input, price };
+    const [first, atOnce] = await Promise.all([
+      call<Begun>(client, 'refine', asked),
+      call<Begun>(client, 'refine', asked),
+    ]);
+    expect(first).toMatchObject({ price: 0, simulated: true });
+    expect(atOnce.run_id).toBe(first.run_id);
+    const running = await call<Begun>(client, 'refine', asked);
+    await app.ended(ann, first.run_id);
+    const ended = await call<Begun>(client, 'refine', asked);
+    expect([running.run_id, ended.run_id]).toEqual([first.run_id, first.run_id]);
+    const { changed } = await call<Read>(client, 'result', { run_id: first.run_id });
+    expect(changed).toEqual(expect.any(String));
+    const paid = await call<Begun>(client, 'refine', { ...input, instruction: 'Nor rent.' });
+    expect(paid.run_id).not.toBe(first.run_id);
+    await client.close();
+  },
+);
 
 test('a run that has not ended has no result yet', async () => {
   const ann = await customer();

@@ -94,21 +94,28 @@ test('a whole run with the workers of the command alone', { timeout: 300_000 }, 
   expect(said()).not.toContain('CLIENT:');
 });
 
-test('a client of the newer protocol, and Node without npm', { timeout: 300_000 }, async () => {
-  const args = [
-    'services/start.mjs',
-    'services/cli/main.ts',
-    'mcp',
-    '--as',
-    'demo@sevenfold.local',
-  ];
-  const { client, said } = await overStdio({ command: process.execPath, args, cwd: root }, 'auto');
-  expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
-  const { strategies } = await call<{ strategies: unknown[] }>(client, 'strategies');
-  expect(strategies).not.toEqual([]);
-  await client.close();
-  expect(said()).not.toContain('CLIENT:');
-});
+test(
+  'a client of the newer protocol, and Node without npm',
+  { tags: ['long'], timeout: 300_000 },
+  async () => {
+    const args = [
+      'services/start.mjs',
+      'services/cli/main.ts',
+      'mcp',
+      '--as',
+      'demo@sevenfold.local',
+    ];
+    const { client, said } = await overStdio(
+      { command: process.execPath, args, cwd: root },
+      'auto',
+    );
+    expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
+    const { strategies } = await call<{ strategies: unknown[] }>(client, 'strategies');
+    expect(strategies).not.toEqual([]);
+    await client.close();
+    expect(said()).not.toContain('CLIENT:');
+  },
+);
 
 test('the command ends with 0 when its input ends, and prints nothing', async () => {
   const args = ['services/start.mjs', 'services/cli/main.ts', 'mcp'];

@@ -304,66 +304,80 @@ describe('one question, one run', () => {
     expect(await runsOf(app, person)).toHaveLength(2);
   });
 
-  test('each Idempotency-Key has its run, and no other request takes it over', async () => {
-    const { client, person } = await program();
-    const ask = async (idempotencyKey: string, content = 'Should I rent a third stall?') =>
-      client.chat.completions.create(
-        { model: 'fast', messages: [{ role: 'user', content }] },
-        { headers: { 'Idempotency-Key': idempotencyKey } },
+  test(
+    'each Idempotency-Key has its run, and no other request takes it over',
+    { tags: ['long'] },
+    async () => {
+      const { client, person } = await program();
+      const ask = async (idempotencyKey: string, content = 'Should I rent a third stall?') =>
+        client.chat.completions.create(
+          { model: 'fast', messages: [{ role: 'user', content }] },
+          { headers: { 'Idempotency-Key': idempotencyKey } },
+        );
+      const [first, again, second] = [await ask('a'), await ask('a'), await ask('b')];
+      expect(again.id).toBe(first.id);
+      expect(second.id).not.toBe(first.id);
+      await expect(ask('a', 'Should I close a stall?')).rejects.toBeInstanceOf(ConflictError);
+      expect(await runsOf(app, person)).toHaveLength(2);
+      // An expired row would start another run.
+      await app.database.ownerPool.query(
+        `update asked_run set expires_at = expires_at - interval '30 days'`,
       );
-    const [first, again, second] = [await ask('a'), await ask('a'), await ask('b')];
-    expect(again.id).toBe(first.id);
-    expect(second.id).not.toBe(first.id);
-    await expect(ask('a', 'Should I close a stall?')).rejects.toBeInstanceOf(ConflictError);
-    expect(await runsOf(app, person)).toHaveLength(2);
-    // An expired row would start another run.
-    await app.database.ownerPool.query(
-      `update asked_run set expires_at = expires_at - interval '30 days'`,
-    );
-    expect((await ask('a')).id).toBe(first.id);
-  });
+      expect((await ask('a')).id).toBe(first.id);
+    },
+  );
 
-  test('of different questions with one Idempotency-Key at once, one is asked', async () => {
-    const { client, person } = await program();
-    const ask = async (content: string) =>
-      client.chat.completions.create(
-        { model: 'fast', messages: [{ role: 'user', content }] },
-        { headers: { 'Idempotency-Key': 'one' } },
-      );
-    const questions = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
-    const all = await Promise.allSettled(questions.map(ask));
-    const won = all.findIndex(({ status }) => status === 'fulfilled');
-    expect(
-      all.flatMap((one) => (one.status === 'rejected' ? [(one.reason as APIError).code] : [])),
-    ).toEqual(Array.from({ length: 3 }, () => 'idempotency-mismatch'));
-    await ask(questions[won]!);
-    expect(await runsOf(app, person)).toHaveLength(1);
-    expect(await chargesOf(app, person)).toBe(1);
-  });
+  test(
+    'of different questions with one Idempotency-Key at once, one is asked',
+    { tags: ['long'] },
+    async () => {
+      const { client, person } = await program();
+      const ask = async (content: string) =>
+        client.chat.completions.create(
+          { model: 'fast', messages: [{ role: 'user', content }] },
+          { headers: { 'Idempotency-Key': 'one' } },
+        );
+      const questions = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
+      const all = await Promise.allSettled(questions.map(ask));
+      const won = all.findIndex(({ status }) => status === 'fulfilled');
+      expect(
+        all.flatMap((one) => (one.status === 'rejected' ? [(one.reason as APIError).code] : [])),
+      ).toEqual(Array.from({ length: 3 }, () => 'idempotency-mismatch'));
+      await ask(questions[won]!);
+      expect(await runsOf(app, person)).toHaveLength(1);
+      expect(await chargesOf(app, person)).toBe(1);
+    },
+  );
 
-  test('of different questions at once, those that cannot be paid are over, and bind nothing', async () => {
-    const { credits } = loadCatalogue(null).strategyOf('fast')!;
-    const { client, person } = await program(app, { credits });
-    const contents = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
-    const ask = async (content: string) =>
-      client.chat.completions.create(
-        { model: 'fast', messages: [{ role: 'user', content }] },
-        { headers: { 'Idempotency-Key': content } },
+  test(
+    'of different questions at once, those that cannot be paid are over, and bind nothing',
+    { tags: ['long'] },
+    async () => {
+      const { credits } = loadCatalogue(null).strategyOf('fast')!;
+      const { client, person } = await program(app, { credits });
+      const contents = ['Rent?', 'Buy?', 'Lease?', 'Wait?'];
+      const ask = async (content: string) =>
+        client.chat.completions.create(
+          { model: 'fast', messages: [{ role: 'user', content }] },
+          { headers: { 'Idempotency-Key': content } },
+        );
+      const all = await Promise.allSettled(contents.map(ask));
+      expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      const listed = await app.data<{ status: string }[]>('/optimizations', {
+        token: person.token,
+      });
+      expect(listed.map(({ status }) => status)).not.toContain('pending');
+      const refused = contents[all.findIndex(({ status }) => status === 'rejected')]!;
+      await give(app, person.userId, credits);
+      // Another question under the key of a refused one.
+      const other = await client.chat.completions.create(
+        { model: 'fast', messages: [{ role: 'user', content: 'Sell?' }] },
+        { headers: { 'Idempotency-Key': refused } },
       );
-    const all = await Promise.allSettled(contents.map(ask));
-    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const listed = await app.data<{ status: string }[]>('/optimizations', { token: person.token });
-    expect(listed.map(({ status }) => status)).not.toContain('pending');
-    const refused = contents[all.findIndex(({ status }) => status === 'rejected')]!;
-    await give(app, person.userId, credits);
-    // Another question under the key of a refused one.
-    const other = await client.chat.completions.create(
-      { model: 'fast', messages: [{ role: 'user', content: 'Sell?' }] },
-      { headers: { 'Idempotency-Key': refused } },
-    );
-    expect(other).toMatchObject({ run: { joined: false } });
-    expect(await chargesOf(app, person)).toBe(2);
-  });
+      expect(other).toMatchObject({ run: { joined: false } });
+      expect(await chargesOf(app, person)).toBe(2);
+    },
+  );
 
   test('a request that crashed while it began is continued, and meanwhile waited for', async () => {
     const { client, person, keyId } = await program();
@@ -415,21 +429,25 @@ describe('one question, one run', () => {
     expect(await chargesOf(app, person)).toBe(1);
   });
 
-  test('an equal request 15 minutes later, or after the run was deleted, starts another', async () => {
-    const { client, person } = await program();
-    const first = await client.chat.completions.create(asked);
-    await app.database.ownerPool.query(
-      `update asked_run set expires_at = expires_at - interval '15 minutes'`,
-    );
-    const second = await client.chat.completions.create(asked);
-    expect(second.id).not.toBe(first.id);
-    await app.data(`/optimizations/${second.id.replace('chatcmpl-', '')}`, {
-      token: person.token,
-      method: 'DELETE',
-    });
-    const third = await client.chat.completions.create(asked);
-    expect([first.id, second.id]).not.toContain(third.id);
-  });
+  test(
+    'an equal request 15 minutes later, or after the run was deleted, starts another',
+    { tags: ['long'] },
+    async () => {
+      const { client, person } = await program();
+      const first = await client.chat.completions.create(asked);
+      await app.database.ownerPool.query(
+        `update asked_run set expires_at = expires_at - interval '15 minutes'`,
+      );
+      const second = await client.chat.completions.create(asked);
+      expect(second.id).not.toBe(first.id);
+      await app.data(`/optimizations/${second.id.replace('chatcmpl-', '')}`, {
+        token: person.token,
+        method: 'DELETE',
+      });
+      const third = await client.chat.completions.create(asked);
+      expect([first.id, second.id]).not.toContain(third.id);
+    },
+  );
 
   test.concurrent('a client that goes away leaves the run running, and the next equal request joins it', async () => {
     const { client, person } = await program(slow);

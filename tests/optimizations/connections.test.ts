@@ -6,6 +6,7 @@ import type { StrategyId } from '#services/models/strategy-list.ts';
 import type { EnvSource } from '#services/platform/process/env.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
+import { oneIn } from '#tests/support/properties.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { startSlowProvider } from '#tests/support/slow/provider.ts';
 
@@ -111,7 +112,7 @@ const recipes: [string, Recipe][] = [
 let council: TestCouncil | null = null;
 afterEach(async () => council?.close());
 
-test.each(recipes)(
+test.each(oneIn(2, recipes))(
   'a run with %s completes and says what its agreement is worth',
   async (_what, recipe) => {
     council = await createTestCouncil({ env: recipe.env });

@@ -18,19 +18,23 @@ function begins({ council: view }: Optimization): string[] {
   );
 }
 
-test('two runs complete one after the other, and Ollama never has two calls at once', async () => {
-  const person = await council.signUp();
-  await give(council, person.userId, 20);
-  const start = async (challenge: string) =>
-    council.start(person, { challenge, challenge_type: 'other', strategy: 'fast' });
-  const started = [await start('Lease or buy the van?'), await start('Sell the old van now?')];
-  const runs = await Promise.all(started.map(({ id }) => council.ended(person, id)));
-  for (const run of runs) {
-    expect(run).toMatchObject({ status: 'completed', simulated: false });
-    expect(run.models.map(({ status }) => status)).toEqual(run.models.map(() => 'completed'));
-  }
-  const [earlier = [], later = []] = runs.map((run) => begins(run).toSorted());
-  expect(earlier.length).toBeGreaterThanOrEqual(18);
-  expect(earlier.at(-1)! < later[0]!).toBe(true);
-  expect(council.provider.mostAtOnce()).toBe(1);
-});
+test(
+  'two runs complete one after the other, and Ollama never has two calls at once',
+  { tags: ['long'] },
+  async () => {
+    const person = await council.signUp();
+    await give(council, person.userId, 20);
+    const start = async (challenge: string) =>
+      council.start(person, { challenge, challenge_type: 'other', strategy: 'fast' });
+    const started = [await start('Lease or buy the van?'), await start('Sell the old van now?')];
+    const runs = await Promise.all(started.map(({ id }) => council.ended(person, id)));
+    for (const run of runs) {
+      expect(run).toMatchObject({ status: 'completed', simulated: false });
+      expect(run.models.map(({ status }) => status)).toEqual(run.models.map(() => 'completed'));
+    }
+    const [earlier = [], later = []] = runs.map((run) => begins(run).toSorted());
+    expect(earlier.length).toBeGreaterThanOrEqual(18);
+    expect(earlier.at(-1)! < later[0]!).toBe(true);
+    expect(council.provider.mostAtOnce()).toBe(1);
+  },
+);

@@ -16,24 +16,28 @@ afterAll(async () => council.close());
 /** Each question draws a seed of its own. */
 const questions = preparedCases().slice(0, 10);
 
-test('a run whose models are all sloppy completes as designed in nine of ten seeds, and says what was repaired', async () => {
-  const person = await council.signUp();
-  await give(council, person.userId, 140);
-  expect(questions).toHaveLength(10);
-  const runs = await Promise.all(
-    questions.map(async ({ question: { title: _title, type, ...question } }) =>
-      council.ask(person, { ...question, challenge_type: type, strategy: 'balanced' }),
-    ),
-  );
-  const designed = runs.filter(
-    ({ status, result, models, credits }) =>
-      status === 'completed' &&
-      result !== null &&
-      result.heading !== 'best_single_answer' &&
-      credits.refunded === 0 &&
-      models.every((model) => model.status === 'completed'),
-  );
-  expect(designed.length).toBeGreaterThanOrEqual(9);
-  for (const { models } of designed)
-    expect(models.filter(({ repaired }) => repaired.length > 0).length).toBe(models.length);
-});
+test(
+  'a run whose models are all sloppy completes as designed in nine of ten seeds, and says what was repaired',
+  { tags: ['long'] },
+  async () => {
+    const person = await council.signUp();
+    await give(council, person.userId, 140);
+    expect(questions).toHaveLength(10);
+    const runs = await Promise.all(
+      questions.map(async ({ question: { title: _title, type, ...question } }) =>
+        council.ask(person, { ...question, challenge_type: type, strategy: 'balanced' }),
+      ),
+    );
+    const designed = runs.filter(
+      ({ status, result, models, credits }) =>
+        status === 'completed' &&
+        result !== null &&
+        result.heading !== 'best_single_answer' &&
+        credits.refunded === 0 &&
+        models.every((model) => model.status === 'completed'),
+    );
+    expect(designed.length).toBeGreaterThanOrEqual(9);
+    for (const { models } of designed)
+      expect(models.filter(({ repaired }) => repaired.length > 0).length).toBe(models.length);
+  },
+);

@@ -549,48 +549,52 @@ test('a closing bus answers every accepted command and accepts no more', async (
 
 // --- anything in any order ---
 
-test('each stream equals its events, its chain and its read model after random work of several processes', async () => {
-  const commands = fc.array(
-    fc.record({
-      process: fc.nat({ max: 2 }),
-      stream: fc.nat({ max: 2 }),
-      command: fc.oneof(
-        fc.record({ type: fc.constant('Add' as const), points: fc.integer({ min: 1, max: 20 }) }),
-        fc.record({
-          type: fc.constant('Take' as const),
-          points: fc.integer({ min: 1, max: 20 }),
-          by: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
-        }),
-      ),
-      twice: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 40 },
-  );
-  await fc.assert(
-    fc.asyncProperty(commands, async (list) => {
-      const streams = Array.from({ length: 3 }, newStream);
-      const buses = Array.from({ length: 3 }, anotherProcess);
-      const results = await Promise.allSettled(
-        list.flatMap(({ process, stream, command, twice }) => {
-          const commandId = randomUUID();
-          const ask = (shift: number) =>
-            send(streams[stream]!, command, {
-              commandId,
-              through: buses[(process + shift) % 3]!,
-              patience: 'job',
-            });
-          return twice ? [ask(0), ask(1)] : [ask(0)];
-        }),
-      );
-      for (const result of results)
-        expect(result.status === 'rejected' ? codeOf(result.reason) : 'insufficient-credits').toBe(
-          'insufficient-credits',
+test(
+  'each stream equals its events, its chain and its read model after random work of several processes',
+  { tags: ['long'] },
+  async () => {
+    const commands = fc.array(
+      fc.record({
+        process: fc.nat({ max: 2 }),
+        stream: fc.nat({ max: 2 }),
+        command: fc.oneof(
+          fc.record({ type: fc.constant('Add' as const), points: fc.integer({ min: 1, max: 20 }) }),
+          fc.record({
+            type: fc.constant('Take' as const),
+            points: fc.integer({ min: 1, max: 20 }),
+            by: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+          }),
+        ),
+        twice: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(commands, async (list) => {
+        const streams = Array.from({ length: 3 }, newStream);
+        const buses = Array.from({ length: 3 }, anotherProcess);
+        const results = await Promise.allSettled(
+          list.flatMap(({ process, stream, command, twice }) => {
+            const commandId = randomUUID();
+            const ask = (shift: number) =>
+              send(streams[stream]!, command, {
+                commandId,
+                through: buses[(process + shift) % 3]!,
+                patience: 'job',
+              });
+            return twice ? [ask(0), ask(1)] : [ask(0)];
+          }),
         );
-      for (const streamId of streams) await expectConsistent(streamId);
-    }),
-    { numRuns: 25 },
-  );
-});
+        for (const result of results)
+          expect(
+            result.status === 'rejected' ? codeOf(result.reason) : 'insufficient-credits',
+          ).toBe('insufficient-credits');
+        for (const streamId of streams) await expectConsistent(streamId);
+      }),
+      { numRuns: 25 },
+    );
+  },
+);
 
 async function expectConsistent(streamId: string): Promise<void> {
   const { events, version } = await readStoredStream(database.pool, streamId);

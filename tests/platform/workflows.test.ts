@@ -67,14 +67,17 @@ test('no image is published before every check has passed', () => {
   expect(all['check']?.uses).toBe('./.github/workflows/check.yml');
 });
 
-test('the parts of the nightly proof are all of it', () => {
-  const { jobs: nightly } = parse(readFileSync(join(folder, 'proof.yml'), 'utf8')) as {
-    jobs: { proof: Job & { strategy: { matrix: { part: number[] } } } };
+test.each([
+  ['check.yml', 'test', 'npm test'],
+  ['proof.yml', 'proof', 'npm run proof'],
+])('the parts of the tests in %s are all of them', (file, name, command) => {
+  const { jobs: all } = parse(readFileSync(join(folder, file), 'utf8')) as {
+    jobs: Record<string, Job & { strategy: { matrix: { part: number[] } } }>;
   };
-  const { part } = nightly.proof.strategy.matrix;
+  const { part } = all[name]!.strategy.matrix;
   expect(part).toEqual(part.map((_, index) => index + 1));
-  const command = nightly.proof.steps.at(-1)?.run;
-  expect(command).toBe(`npm run proof -- --shard=\${{ matrix.part }}/${part.length}`);
+  const last = all[name]!.steps.at(-1)?.run;
+  expect(last).toBe(`${command} -- --shard=\${{ matrix.part }}/${part.length}`);
 });
 
 test('the version of the package is in the changelog, or marked as one in development', () => {

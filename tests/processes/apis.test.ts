@@ -150,26 +150,30 @@ describe('the stream of one API process', { timeout: 300_000 }, () => {
     });
   });
 
-  test('a client that alternates between the two gets every fact once', async () => {
-    const person = await clients[0]!.signUp();
-    let moves = 0;
-    await using follower = follow({
-      url: () => urls[moves++ % 2]!,
-      token: () => person.token,
-      patience: () => 1 + ((moves * 7) % 5),
-    });
-    await eventually('the snapshot', () => follower.snapshots() === 1);
-    const each = 12;
-    await Promise.all(
-      Array.from({ length: 4 }, (_, writer) => use(person, clients[writer % 2]!, each)),
-    );
-    await eventually('every fact', () => later(follower).length >= 4 * each);
-    expect(follower.connections()).toBeGreaterThan(10);
-    expect(later(follower).map(({ version }) => version)).toEqual(
-      Array.from({ length: 4 * each }, (_, index) => index + 2),
-    );
-    expectEachOnce(follower, ofAccount);
-  });
+  test(
+    'a client that alternates between the two gets every fact once',
+    { tags: ['long'] },
+    async () => {
+      const person = await clients[0]!.signUp();
+      let moves = 0;
+      await using follower = follow({
+        url: () => urls[moves++ % 2]!,
+        token: () => person.token,
+        patience: () => 1 + ((moves * 7) % 5),
+      });
+      await eventually('the snapshot', () => follower.snapshots() === 1);
+      const each = 12;
+      await Promise.all(
+        Array.from({ length: 4 }, (_, writer) => use(person, clients[writer % 2]!, each)),
+      );
+      await eventually('every fact', () => later(follower).length >= 4 * each);
+      expect(follower.connections()).toBeGreaterThan(10);
+      expect(later(follower).map(({ version }) => version)).toEqual(
+        Array.from({ length: 4 * each }, (_, index) => index + 2),
+      );
+      expectEachOnce(follower, ofAccount);
+    },
+  );
 
   test('a stopped API process sends its clients to the other, and they lose nothing', async () => {
     const [stopped] = apis;

@@ -126,7 +126,7 @@ test(
 
 test(
   'a polling client whose process was killed gets "Session ID unknown" from the next one and reconnects',
-  { timeout: 300_000 },
+  { tags: ['long'], timeout: 300_000 },
   async () => {
     const person = await client.signUp();
     const runId = await draft(person);

@@ -146,17 +146,21 @@ describe('while 16 writers append', () => {
     expect(await wrongAccounts()).toBe(0);
   });
 
-  test('asynchronous projections are rebuilt while writers append, and their runner continues', async () => {
-    await whileWriting(async () => {
-      for (let round = 0; round < 2; round += 1) {
-        await rebuild(db.ownerPool, testLine);
-        await rebuild(db.ownerPool, testTotal);
-      }
-    });
-    await caughtUp();
-    expect(await wrongLines()).toBe(0);
-    expect((await verify(db.ownerPool, testTotal)).differences).toEqual([]);
-  });
+  test(
+    'asynchronous projections are rebuilt while writers append, and their runner continues',
+    { tags: ['long'] },
+    async () => {
+      await whileWriting(async () => {
+        for (let round = 0; round < 2; round += 1) {
+          await rebuild(db.ownerPool, testLine);
+          await rebuild(db.ownerPool, testTotal);
+        }
+      });
+      await caughtUp();
+      expect(await wrongLines()).toBe(0);
+      expect((await verify(db.ownerPool, testTotal)).differences).toEqual([]);
+    },
+  );
 
   test('verify finds nothing wrong in tables that are right', () =>
     whileWriting(async () => {

@@ -16,6 +16,7 @@ import type { PreparedCase } from '#services/sandbox/models/cases.ts';
 import { turnOf } from '#services/sandbox/models/personas.ts';
 import type { Respond } from '#services/sandbox/models/personas.ts';
 import { createSimulator } from '#services/sandbox/models/simulator/respond.ts';
+import { oneIn } from '#tests/support/properties.ts';
 import { signFaults } from './check-case.ts';
 import { challenge, simulate } from './simulated-run.ts';
 import type { SimulatedRun } from './simulated-run.ts';
@@ -242,7 +243,7 @@ function under(persona: 'slow' | '429-then-ok' | 'injection'): Respond {
 
 describe('copies of one model', () => {
   it.each(
-    strategies.map(
+    oneIn(4, strategies).map(
       ({ id, panel, reviewsPerSeat }) => [id, reviewsPerSeat < panel.length - 1] as const,
     ),
   )(

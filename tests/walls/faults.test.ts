@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestApp } from '#tests/support/app.ts';
+import { isProof } from '#tests/support/properties.ts';
 import { createTestShop } from '#tests/support/payments.ts';
 import { credentials, entries, methodOf, newCaller, pretendWorker, send } from './calls.ts';
 import type { RouteEntry, Sample } from './calls.ts';
@@ -106,7 +107,7 @@ const untouched = [
 const isDocument = /^GET \/api(?:-docs|\/openapi\.json)/;
 
 /** Tries one in so many pairs of route and table; `npm run proof` tries all. */
-const share = Number(process.env['FAULT_SHARE'] ?? 48);
+const share = isProof ? 1 : 96;
 
 /**
  * Tables at which many routes fail; the others are then tried with few routes. Without sessions most

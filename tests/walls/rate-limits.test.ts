@@ -386,6 +386,7 @@ describe('in the application', () => {
 
   test.each(['checks=2/h', 'checks-day=2/d'])(
     'question checks are limited per user (%s)',
+    { tags: ['long'] },
     async (limit) => {
       const app = await createTestApp({ env: { RATE_LIMITS: limit } });
       const [ann, bob] = [await app.signUp(), await app.signUp()];

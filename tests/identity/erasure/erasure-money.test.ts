@@ -304,32 +304,36 @@ describe('a customer that only the provider knows', () => {
   });
 });
 
-test('a job that is killed after any call to the provider is repeated with the same result', async () => {
-  const first = await buyer();
-  const whole = mortal(Number.POSITIVE_INFINITY);
-  await leave(first.person);
-  // One job runs up to here; the next one starts again at the first step.
-  expect(await eraseAccount(whole.erasure, first.person.userId)).toEqual({ waitsFor: 'notify' });
-  const calls = whole.calls();
-  expect(calls).toBeGreaterThan(5);
-  expect(await erase(erasure, first.person)).toBe('erased');
-  const others: Buyer[] = [];
-  for (let count = 1; count <= calls; count += 1) others.push(await buyer());
-  const killed = others.map(async ({ person }, index) => {
-    await leave(person);
-    const dying = eraseAccount(mortal(index + 1).erasure, person.userId);
-    await expect(dying).rejects.toThrow('killed');
-    expect(await erase(erasure, person)).toBe('erased');
-  });
-  await Promise.all(killed);
-  await shop.deliver({ copies: 2 });
-  for (const { person, paid } of [first, ...others]) {
-    const { balance } = await accountOf(shop, person);
-    expect(balance).toMatchObject({ purchased: 70, refunded: 70, available: 0 });
-    expect(await countOf('stripe_customer', person)).toBe(0);
-    for (const of of paid) expect(await refundsAt(shop, of)).toHaveLength(1);
-  }
-}, 120_000);
+test(
+  'a job that is killed after any call to the provider is repeated with the same result',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    const first = await buyer();
+    const whole = mortal(Number.POSITIVE_INFINITY);
+    await leave(first.person);
+    // One job runs up to here; the next one starts again at the first step.
+    expect(await eraseAccount(whole.erasure, first.person.userId)).toEqual({ waitsFor: 'notify' });
+    const calls = whole.calls();
+    expect(calls).toBeGreaterThan(5);
+    expect(await erase(erasure, first.person)).toBe('erased');
+    const others: Buyer[] = [];
+    for (let count = 1; count <= calls; count += 1) others.push(await buyer());
+    const killed = others.map(async ({ person }, index) => {
+      await leave(person);
+      const dying = eraseAccount(mortal(index + 1).erasure, person.userId);
+      await expect(dying).rejects.toThrow('killed');
+      expect(await erase(erasure, person)).toBe('erased');
+    });
+    await Promise.all(killed);
+    await shop.deliver({ copies: 2 });
+    for (const { person, paid } of [first, ...others]) {
+      const { balance } = await accountOf(shop, person);
+      expect(balance).toMatchObject({ purchased: 70, refunded: 70, available: 0 });
+      expect(await countOf('stripe_customer', person)).toBe(0);
+      for (const of of paid) expect(await refundsAt(shop, of)).toHaveLength(1);
+    }
+  },
+);
 
 type Buyer = { person: Person; paid: Bought[] };
 

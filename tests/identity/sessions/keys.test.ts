@@ -154,7 +154,7 @@ describe('keys rotate in local mode', () => {
     ]);
   });
 
-  test('a rotation deletes no key that a row may still need', async () => {
+  test('a rotation deletes no key that a row may still need', { tags: ['long'] }, async () => {
     const [old] = localKeys(dataDir).data as [Buffer];
     const text = await sealUnder(old, 'usr_1');
     await sealUnder(randomBytes(32), 'usr_2');

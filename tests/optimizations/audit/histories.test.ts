@@ -12,12 +12,13 @@ import { runEventOf } from '#services/optimizations/reading/read-run.ts';
 import { runIdOf } from '#services/optimizations/run/events.ts';
 import { live } from '#tests/optimizations/run/world.ts';
 import type { Append, World } from '#tests/optimizations/run/world.ts';
+import { isProof } from '#tests/support/properties.ts';
 
 /**
  * Every history that the deciders can produce, under crashes, races and late answers, is found right:
  * a check that is stricter than the product would accuse an honest run.
  */
-const runs = process.env['PROPERTY_RUNS'] === undefined ? 40 : 1_000;
+const runs = isProof ? 1_000 : 20;
 
 test(
   'no run of any world is accused of anything, and nearly all checks meet their subject',

@@ -411,25 +411,31 @@ test('a damaged text is left out, and the check names it', async () => {
   expect(faults.join('\n')).toContain('event 1 OptimizationCreated: hash chain');
 });
 
-test('a file with --json is one document, and a wrong argument ends with 2', async () => {
-  const { code, out } = await verify(await packOf(run.id), '--json');
-  expect(JSON.parse(out)).toMatchObject({
-    run_id: run.id,
-    verified: true,
-    checks: expect.any(Array),
-    unproven_texts: [],
-  });
-  expect(code).toBe(0);
-  const broken = await verify('{}\n', '--json');
-  expect(JSON.parse(broken.out)).toMatchObject({ verified: false, problem: expect.any(String) });
-  expect(broken.code).toBe(1);
-  const main = fileURLToPath(import.meta.resolve('#services/cli/main.ts'));
-  const child = spawn(process.execPath, [main, 'optimizations', 'verify', 'nowhere'], { env: {} });
-  let said = '';
-  child.stderr.on('data', (data: Buffer) => (said += data.toString()));
-  expect(await once(child, 'close')).toEqual([2, null]);
-  expect(said.split('\n')[0]).toContain('Neither a run id nor a file that can be read');
-});
+test(
+  'a file with --json is one document, and a wrong argument ends with 2',
+  { tags: ['long'] },
+  async () => {
+    const { code, out } = await verify(await packOf(run.id), '--json');
+    expect(JSON.parse(out)).toMatchObject({
+      run_id: run.id,
+      verified: true,
+      checks: expect.any(Array),
+      unproven_texts: [],
+    });
+    expect(code).toBe(0);
+    const broken = await verify('{}\n', '--json');
+    expect(JSON.parse(broken.out)).toMatchObject({ verified: false, problem: expect.any(String) });
+    expect(broken.code).toBe(1);
+    const main = fileURLToPath(import.meta.resolve('#services/cli/main.ts'));
+    const child = spawn(process.execPath, [main, 'optimizations', 'verify', 'nowhere'], {
+      env: {},
+    });
+    let said = '';
+    child.stderr.on('data', (data: Buffer) => (said += data.toString()));
+    expect(await once(child, 'close')).toEqual([2, null]);
+    expect(said.split('\n')[0]).toContain('Neither a run id nor a file that can be read');
+  },
+);
 
 const goldenFolder = fileURLToPath(new URL('../../golden/', import.meta.url));
 const goldenPacks = globSync('evidence-*.ndjson', { cwd: goldenFolder }).toSorted();

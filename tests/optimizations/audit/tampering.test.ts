@@ -8,7 +8,7 @@ import type { Person } from '#tests/support/app.ts';
 import { createTestCouncil } from '#tests/support/council.ts';
 import type { TestCouncil } from '#tests/support/council.ts';
 import { createChance } from '#tests/support/chance.ts';
-import { isProof } from '#tests/support/properties.ts';
+import { isProof, oneIn } from '#tests/support/properties.ts';
 import { give } from '#tests/support/processes/service.ts';
 import { fileOf, forged, isEvent, judge, linesOf, parsed, withoutCodes } from './pack-file.ts';
 import type { PackLine } from './pack-file.ts';
@@ -63,32 +63,36 @@ function placesIn(line: string, random: ReturnType<typeof createChance>): number
   return [0, ...members, ...anywhere, Buffer.byteLength(line) - 1];
 }
 
-test('a changed byte fails wherever it is, and the line or its event is named', async () => {
-  const random = createChance(53);
-  const bytes = fileOf(lines);
-  let start = 0;
-  let flips = 0;
-  // Of each kind of line and of event the first, or the first two.
-  const most = isProof ? 2 : 1;
-  const seen = new Map<string, number>();
-  for (const [index, text] of lines.entries()) {
-    const line = parsed(text);
-    const sort = `${line.kind} ${String(line['type'])}`;
-    seen.set(sort, (seen.get(sort) ?? 0) + 1);
-    const end = start + Buffer.byteLength(text);
-    const places = seen.get(sort)! > most ? [] : [...placesIn(text, random), end - start];
-    for (const place of places) {
-      const changed = Buffer.from(bytes);
-      changed[start + place]! ^= 1 << random.below(8);
-      const { verified, said } = await judge(changed);
-      expect([index, place, verified]).toEqual([index, place, false]);
-      expect(said).toMatch(names(index, line));
-      flips += 1;
+test(
+  'a changed byte fails wherever it is, and the line or its event is named',
+  { tags: ['long'] },
+  async () => {
+    const random = createChance(53);
+    const bytes = fileOf(lines);
+    let start = 0;
+    let flips = 0;
+    // Of each kind of line and of event the first, or the first two.
+    const most = isProof ? 2 : 1;
+    const seen = new Map<string, number>();
+    for (const [index, text] of lines.entries()) {
+      const line = parsed(text);
+      const sort = `${line.kind} ${String(line['type'])}`;
+      seen.set(sort, (seen.get(sort) ?? 0) + 1);
+      const end = start + Buffer.byteLength(text);
+      const places = seen.get(sort)! > most ? [] : [...placesIn(text, random), end - start];
+      for (const place of places) {
+        const changed = Buffer.from(bytes);
+        changed[start + place]! ^= 1 << random.below(8);
+        const { verified, said } = await judge(changed);
+        expect([index, place, verified]).toEqual([index, place, false]);
+        expect(said).toMatch(names(index, line));
+        flips += 1;
+      }
+      start = end + 1;
     }
-    start = end + 1;
-  }
-  expect(flips).toBeGreaterThan(400 * most);
-});
+    expect(flips).toBeGreaterThan(400 * most);
+  },
+);
 
 test('so does any other byte', async () => {
   const bytes = fileOf(lines);
@@ -103,11 +107,6 @@ test('so does any other byte', async () => {
     }),
   );
 });
-
-/** Every third line; in a proof every line. */
-function someOf(all: readonly string[]): [number, string][] {
-  return [...all.entries()].filter(([index]) => isProof || index % 3 === 0);
-}
 
 /** What is said of a pack without this line. */
 function missing(line: PackLine): RegExp {
@@ -135,13 +134,17 @@ function missing(line: PackLine): RegExp {
   }
 }
 
-test('a line that was taken out is missed, and what it was about is named', async () => {
-  for (const [index, text] of someOf(lines)) {
-    const { verified, said } = await judge(fileOf(lines.toSpliced(index, 1)));
-    expect([index, verified]).toEqual([index, false]);
-    expect(said).toMatch(missing(parsed(text)));
-  }
-});
+test(
+  'a line that was taken out is missed, and what it was about is named',
+  { tags: ['long'] },
+  async () => {
+    for (const [index, text] of oneIn(3, [...lines.entries()])) {
+      const { verified, said } = await judge(fileOf(lines.toSpliced(index, 1)));
+      expect([index, verified]).toEqual([index, false]);
+      expect(said).toMatch(missing(parsed(text)));
+    }
+  },
+);
 
 test('a dropped event is named also where no other line is about it', async () => {
   const bare = lines.filter((text) => ['event', 'manifest'].includes(parsed(text).kind));
@@ -153,14 +156,18 @@ test('a dropped event is named also where no other line is about it', async () =
   );
 });
 
-test('two lines that changed places fail, and the first of them is named', async () => {
-  for (const [index, one] of someOf(lines.slice(0, -1))) {
-    const other = lines[index + 1]!;
-    const { verified, said } = await judge(fileOf(lines.toSpliced(index, 2, other, one)));
-    expect([index, verified]).toEqual([index, false]);
-    expect(said).toMatch(new RegExp(String.raw`^line ${index + 1}:`));
-  }
-});
+test(
+  'two lines that changed places fail, and the first of them is named',
+  { tags: ['long'] },
+  async () => {
+    for (const [index, one] of oneIn(3, [...lines.slice(0, -1).entries()])) {
+      const other = lines[index + 1]!;
+      const { verified, said } = await judge(fileOf(lines.toSpliced(index, 2, other, one)));
+      expect([index, verified]).toEqual([index, false]);
+      expect(said).toMatch(new RegExp(String.raw`^line ${index + 1}:`));
+    }
+  },
+);
 
 test('a line that appears twice fails, and is named', async () => {
   for (const index of [0, 1, 2, 5, lines.length - 1]) {
@@ -715,12 +722,16 @@ describe('calls that no run made', () => {
     );
   });
 
-  test('take a bounded time where they are as many as a file may have', async () => {
-    const file = withCalls(900, () => 'opinion.S1');
-    const began = performance.now();
-    expect((await judge(file)).verified).toBe(false);
-    expect(performance.now() - began).toBeLessThan(20_000);
-  });
+  test(
+    'take a bounded time where they are as many as a file may have',
+    { tags: ['long'] },
+    async () => {
+      const file = withCalls(900, () => 'opinion.S1');
+      const began = performance.now();
+      expect((await judge(file)).verified).toBe(false);
+      expect(performance.now() - began).toBeLessThan(20_000);
+    },
+  );
 });
 
 test('a file that was cut says how many lines are missing, and names fields, not whole values', async () => {

@@ -22,9 +22,10 @@ import {
   seed,
   strict,
 } from './ballots.ts';
+import { isProof } from '#tests/support/properties.ts';
 
 /** A council takes longer to draw and to score than most values; the proof draws as many as of them. */
-const fewer = process.env['PROPERTY_RUNS'] === undefined ? { numRuns: 40 } : {};
+const fewer = isProof ? {} : { numRuns: 40 };
 
 const tenClaims = Array.from({ length: 10 }, (_, index) => claim(`c${index + 1}`));
 const ids = tenClaims.map(({ id }) => id);

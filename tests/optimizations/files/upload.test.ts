@@ -226,6 +226,7 @@ describe('the queue of files', () => {
   // Elsewhere only the heap is bounded, and this file lies outside of it.
   test.runIf(process.platform === 'linux')(
     'a file that fills the memory stops no other file',
+    { tags: ['long'] },
     async () => {
       const reader = createFileReader({ log, fileMs: 60_000 });
       const settled = await Promise.allSettled([

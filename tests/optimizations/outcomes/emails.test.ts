@@ -96,46 +96,54 @@ describe('the email that asks for an outcome', () => {
     expect(await mailbox.all(person.email)).toHaveLength(1);
   });
 
-  test('no email comes without the choice, to an unconfirmed address or to an account that is erased', async () => {
-    const erasing = await personWith(true);
-    const people = [await personWith(false), await personWith(true, false), erasing];
-    for (const person of people) {
-      const run = await resultOf(person);
-      if (person === erasing)
-        await council.database.ownerPool.query(
-          'update users set erasing_at = now() where id = $1',
-          [person.userId],
-        );
-      expect(await mailsAt(run, 30, person)).toEqual([]);
-      moment = null;
-    }
-  });
+  test(
+    'no email comes without the choice, to an unconfirmed address or to an account that is erased',
+    { tags: ['long'] },
+    async () => {
+      const erasing = await personWith(true);
+      const people = [await personWith(false), await personWith(true, false), erasing];
+      for (const person of people) {
+        const run = await resultOf(person);
+        if (person === erasing)
+          await council.database.ownerPool.query(
+            'update users set erasing_at = now() where id = $1',
+            [person.userId],
+          );
+        expect(await mailsAt(run, 30, person)).toEqual([]);
+        moment = null;
+      }
+    },
+  );
 
-  test('no email comes about a result that was answered for, put off, deleted or erased', async () => {
-    const acts: ((run: Optimization, token: string) => Promise<unknown>)[] = [
-      async ({ id }, token) =>
-        council.data(`/optimizations/${id}/outcomes/30`, {
-          method: 'PUT',
-          token,
-          body: { did: 'Leased it', happened: 'worse' },
-        }),
-      async ({ id }, token) =>
-        council.data(`/optimizations/${id}/outcomes/30/dismiss`, { method: 'POST', token }),
-      async ({ id }, token) => council.data(`/optimizations/${id}`, { method: 'DELETE', token }),
-      async ({ id }) => council.core.sealer.eraseKey(id),
-    ];
-    for (const act of acts) {
-      moment = null;
-      const person = await personWith(true);
-      const run = await resultOf(person);
-      moment = Date.parse(run.ended_at!) + 30 * day;
-      const { token } = await council.data<{ token: string }>('/auth/login', {
-        body: { email: person.email, password: testPassword },
-      });
-      await act(run, token);
-      expect(await mailsAt(run, 30, person)).toEqual([]);
-    }
-  });
+  test(
+    'no email comes about a result that was answered for, put off, deleted or erased',
+    { tags: ['long'] },
+    async () => {
+      const acts: ((run: Optimization, token: string) => Promise<unknown>)[] = [
+        async ({ id }, token) =>
+          council.data(`/optimizations/${id}/outcomes/30`, {
+            method: 'PUT',
+            token,
+            body: { did: 'Leased it', happened: 'worse' },
+          }),
+        async ({ id }, token) =>
+          council.data(`/optimizations/${id}/outcomes/30/dismiss`, { method: 'POST', token }),
+        async ({ id }, token) => council.data(`/optimizations/${id}`, { method: 'DELETE', token }),
+        async ({ id }) => council.core.sealer.eraseKey(id),
+      ];
+      for (const act of acts) {
+        moment = null;
+        const person = await personWith(true);
+        const run = await resultOf(person);
+        moment = Date.parse(run.ended_at!) + 30 * day;
+        const { token } = await council.data<{ token: string }>('/auth/login', {
+          body: { email: person.email, password: testPassword },
+        });
+        await act(run, token);
+        expect(await mailsAt(run, 30, person)).toEqual([]);
+      }
+    },
+  );
 
   test('a question that came more than a week ago is not emailed', async () => {
     const person = await personWith(true);

@@ -268,99 +268,111 @@ describe('an included refinement', () => {
     }
   }
 
-  test('a draft that contradicts the fact in place of a claim is written again', async () => {
-    const claim = decisiveClaim();
-    let decision: string | null = null;
-    let isContradicted = false;
-    rewrite = (schema, reply) => {
-      const parsed = JSON.parse(reply) as { decision: string };
-      if (schema === 'draft') decision = parsed.decision;
-      if (schema !== 'verification' || isContradicted) return parsed;
-      isContradicted = true;
-      const found = { claim_id: claim, quote: decision, explanation: 'It rests on the claim.' };
-      return { contradicts_consensus: true, contradictions: [found] };
-    };
-    asks.length = 0;
-    const run = await refined({ changed_fact: fact, claim_id: claim }).finally(() => {
-      rewrite = null;
-    });
-    expect(run.council.rounds[1]).toMatchObject({ failed: ['contradicts_consensus'] });
-    expect(run.council.rounds[2]).toMatchObject({ verdict: 'accept' });
-    const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
-    expect(readMaterial(drafts[1]!.prompt).block('failed checks')).toContain(
-      `it contradicts the fact in place of ${claim}.`,
-    );
-  });
+  test(
+    'a draft that contradicts the fact in place of a claim is written again',
+    { tags: ['long'] },
+    async () => {
+      const claim = decisiveClaim();
+      let decision: string | null = null;
+      let isContradicted = false;
+      rewrite = (schema, reply) => {
+        const parsed = JSON.parse(reply) as { decision: string };
+        if (schema === 'draft') decision = parsed.decision;
+        if (schema !== 'verification' || isContradicted) return parsed;
+        isContradicted = true;
+        const found = { claim_id: claim, quote: decision, explanation: 'It rests on the claim.' };
+        return { contradicts_consensus: true, contradictions: [found] };
+      };
+      asks.length = 0;
+      const run = await refined({ changed_fact: fact, claim_id: claim }).finally(() => {
+        rewrite = null;
+      });
+      expect(run.council.rounds[1]).toMatchObject({ failed: ['contradicts_consensus'] });
+      expect(run.council.rounds[2]).toMatchObject({ verdict: 'accept' });
+      const drafts = asks.filter(({ schemaName }) => schemaName === 'draft');
+      expect(readMaterial(drafts[1]!.prompt).block('failed checks')).toContain(
+        `it contradicts the fact in place of ${claim}.`,
+      );
+    },
+  );
 
-  test('three tries are included, and the fourth refinement is paid for', async () => {
-    const before = await creditEvents();
-    for (const model of modelsOf(root).slice(0, 3)) personas[model] = 'dead';
-    const failed = await refined();
-    expect(failed).toMatchObject({
-      status: 'failed',
-      ended_because: 'Too few models voted again.',
-      credits: { price: 0, charged: 0, refunded: 0 },
-    });
-    for (const model of modelsOf(root)) personas[model] = 'hang';
-    const hanging = await begun({}, root.id);
-    await council.data(`/optimizations/${hanging.id}/cancel`, {
-      method: 'POST',
-      token: person.token,
-    });
-    expect(await council.ended(person, hanging.id)).toMatchObject({
-      status: 'cancelled',
-      credits: { charged: 0, refunded: 0 },
-    });
-    for (const model of modelsOf(root)) personas[model] = 'dead';
-    expect(await refined()).toMatchObject({ status: 'failed', refinement_number: 3 });
-    expect(await creditEvents()).toBe(before);
-    for (const model of modelsOf(root)) delete personas[model];
-    expect((await read(root.id)).refinable).toMatchObject({ price: 2 });
-    expect(await refined()).toMatchObject({
-      status: 'completed',
-      refines: { number: 4, previous_id: root.id },
-      credits: { price: 2, charged: 2, refunded: 0 },
-    });
-  });
+  test(
+    'three tries are included, and the fourth refinement is paid for',
+    { tags: ['long'] },
+    async () => {
+      const before = await creditEvents();
+      for (const model of modelsOf(root).slice(0, 3)) personas[model] = 'dead';
+      const failed = await refined();
+      expect(failed).toMatchObject({
+        status: 'failed',
+        ended_because: 'Too few models voted again.',
+        credits: { price: 0, charged: 0, refunded: 0 },
+      });
+      for (const model of modelsOf(root)) personas[model] = 'hang';
+      const hanging = await begun({}, root.id);
+      await council.data(`/optimizations/${hanging.id}/cancel`, {
+        method: 'POST',
+        token: person.token,
+      });
+      expect(await council.ended(person, hanging.id)).toMatchObject({
+        status: 'cancelled',
+        credits: { charged: 0, refunded: 0 },
+      });
+      for (const model of modelsOf(root)) personas[model] = 'dead';
+      expect(await refined()).toMatchObject({ status: 'failed', refinement_number: 3 });
+      expect(await creditEvents()).toBe(before);
+      for (const model of modelsOf(root)) delete personas[model];
+      expect((await read(root.id)).refinable).toMatchObject({ price: 2 });
+      expect(await refined()).toMatchObject({
+        status: 'completed',
+        refines: { number: 4, previous_id: root.id },
+        credits: { price: 2, charged: 2, refunded: 0 },
+      });
+    },
+  );
 });
 
 describe('a paid refinement', () => {
   beforeEach(asked);
 
-  test('a later refinement builds on the newest one, is charged and is verified over both streams', async () => {
-    const first = await refined({ changed_fact: fact });
-    const second = await refined({ instruction: 'Weigh my evenings more.' }, first.id);
-    expect(second).toMatchObject({
-      status: 'completed',
-      credits: { price: 2, charged: 2, refunded: 0 },
-      refines: {
-        root_id: root.id,
-        previous_id: first.id,
-        number: 2,
-        given_before: [fact],
-        decision_before: first.result?.decision,
-      },
-    });
-    for (const runId of [first.id, second.id]) {
-      const { code, out } = await runHere(council, optimizationCommands, [
-        'optimizations',
-        'verify',
-        runId,
+  test(
+    'a later refinement builds on the newest one, is charged and is verified over both streams',
+    { tags: ['long'] },
+    async () => {
+      const first = await refined({ changed_fact: fact });
+      const second = await refined({ instruction: 'Weigh my evenings more.' }, first.id);
+      expect(second).toMatchObject({
+        status: 'completed',
+        credits: { price: 2, charged: 2, refunded: 0 },
+        refines: {
+          root_id: root.id,
+          previous_id: first.id,
+          number: 2,
+          given_before: [fact],
+          decision_before: first.result?.decision,
+        },
+      });
+      for (const runId of [first.id, second.id]) {
+        const { code, out } = await runHere(council, optimizationCommands, [
+          'optimizations',
+          'verify',
+          runId,
+        ]);
+        expect(out).toContain('ok   votes, claims and order that it starts from');
+        expect({ code, faults: out.match(/^NOT .*$/gm) }).toEqual({ code: 0, faults: null });
+      }
+      const { events } = await council.core.readStream(streamOf(second.id));
+      const scored = events.map(runEventOf).find(({ type }) => type === 'ScoresComputed');
+      expect(scored?.type === 'ScoresComputed' && scored.data.inputs).toEqual([
+        ...root.models.map(({ seat }) => `${root.id}/review.${seat}`),
+        ...root.models.map(({ seat }) => `${first.id}/review.${seat}`),
+        ...root.models.map(({ seat }) => `review.${seat}`),
       ]);
-      expect(out).toContain('ok   votes, claims and order that it starts from');
-      expect({ code, faults: out.match(/^NOT .*$/gm) }).toEqual({ code: 0, faults: null });
-    }
-    const { events } = await council.core.readStream(streamOf(second.id));
-    const scored = events.map(runEventOf).find(({ type }) => type === 'ScoresComputed');
-    expect(scored?.type === 'ScoresComputed' && scored.data.inputs).toEqual([
-      ...root.models.map(({ seat }) => `${root.id}/review.${seat}`),
-      ...root.models.map(({ seat }) => `${first.id}/review.${seat}`),
-      ...root.models.map(({ seat }) => `review.${seat}`),
-    ]);
-    // Only the newest can be refined.
-    expect((await refine({}, first.id)).status).toBe(409);
-    expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
-  });
+      // Only the newest can be refined.
+      expect((await refine({}, first.id)).status).toBe(409);
+      expect((await read(first.id)).refinable).toMatchObject({ allowed: false });
+    },
+  );
 });
 
 describe('a call that begins a refinement', () => {

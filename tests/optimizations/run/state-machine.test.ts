@@ -9,6 +9,7 @@ import { isOpen } from '#services/optimizations/run/state.ts';
 import { after, noon } from './run-script.ts';
 import { live, noFigures } from './world.ts';
 import type { Figures, RunDecider, WorldOptions } from './world.ts';
+import { isProof } from '#tests/support/properties.ts';
 
 /**
  * The two streams of a run under crashes, races and late answers. A number names a world:
@@ -16,7 +17,7 @@ import type { Figures, RunDecider, WorldOptions } from './world.ts';
  * seed that a failure names (`STATE_MACHINE_SEED`). A world has two to six runs, and their refinements.
  */
 /** All worlds in the proof; a share of them in the gate. */
-const usualWorlds = process.env['PROPERTY_RUNS'] === undefined ? 50 : 20_000;
+const usualWorlds = isProof ? 20_000 : 25;
 const worlds = Number(process.env['STATE_MACHINE_WORLDS'] ?? usualWorlds);
 const drawnFrom = Number(process.env['STATE_MACHINE_SEED'] ?? 20_261_120);
 const theWorld = process.env['STATE_MACHINE_WORLD'];

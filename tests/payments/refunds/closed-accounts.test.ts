@@ -143,18 +143,22 @@ describe('a failed refund of an erased user', () => {
     expect(await listed(one)).toEqual([]);
   });
 
-  test('a failed refund of an erased account is not retried for ever, but stays listed', async () => {
-    const one = await bought(shop, 'boost-20');
-    await failsLater(one);
-    shop.stripe.faults.refunds = 'failed';
-    for (let days = 0; days < 30; days += 1) await laterBy(dayMs);
-    expect(await statuses(one)).toEqual(Array.from({ length: failedTries }, () => 'failed'));
-    expect(await partsOf(shop, one)).toEqual({ available: 20 });
-    expect(await listed(one)).toMatchObject([{ kind: 'refund-failed-erased' }]);
-    delete shop.stripe.faults.refunds;
-    await laterBy(40 * dayMs);
-    expect(await statuses(one)).toHaveLength(failedTries);
-  });
+  test(
+    'a failed refund of an erased account is not retried for ever, but stays listed',
+    { tags: ['long'] },
+    async () => {
+      const one = await bought(shop, 'boost-20');
+      await failsLater(one);
+      shop.stripe.faults.refunds = 'failed';
+      for (let days = 0; days < 30; days += 1) await laterBy(dayMs);
+      expect(await statuses(one)).toEqual(Array.from({ length: failedTries }, () => 'failed'));
+      expect(await partsOf(shop, one)).toEqual({ available: 20 });
+      expect(await listed(one)).toMatchObject([{ kind: 'refund-failed-erased' }]);
+      delete shop.stripe.faults.refunds;
+      await laterBy(40 * dayMs);
+      expect(await statuses(one)).toHaveLength(failedTries);
+    },
+  );
 
   test('a failed refund of an erased account is not sent as well once the rest was used up by a dispute', async () => {
     const one = await bought(shop, 'boost-20');

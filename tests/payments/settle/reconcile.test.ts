@@ -103,47 +103,53 @@ async function refunded(): Promise<Bought & { refundId: string; providerRefundId
 }
 
 describe('clean books', () => {
-  test('clean books differ in nothing, and the money of all that happened sums up to the cent', async () => {
-    expect(await readCashBalances(shop.database.pool)).toEqual([]);
-    await buy('boost-50');
-    const back = await buy('boost-20');
-    await askBack(shop, back);
-    const part = await buy('boost-125');
-    shop.stripe.refundAtBank(part.intentId, 1_500);
-    const won = await buy('opportunity-finder');
-    const { id } = shop.stripe.openDispute(won.intentId);
-    await shop.deliver();
-    shop.stripe.moveDispute(id, 'won');
-    const lost = await buy('opportunity-finder');
-    const { id: lostId } = shop.stripe.openDispute(lost.intentId);
-    shop.stripe.moveDispute(lostId, 'lost');
-    await shop.deliver();
-    await shop.runJobs();
-    await buy('side-gig-builder');
-    later(32 * day);
-    shop.stripe.advance(0);
-    await shop.deliver();
-    later();
-    const result = await reconcile(shop.payments, begun - minute);
-    expect([result.differences, result.settling]).toEqual([[], []]);
-    expect(result.compared).toMatchObject({ charges: 7, refunds: 2, disputes: 2, lots: 7 });
-    // Bought 25 + 10 + 50 + 5 + 5 and twice 25; 10 refunded by us, 15 by the bank, 5 taken back.
-    const [usd] = result.cash;
-    const accounts = new Map(usd?.accounts.map((one) => [one.account, one.amountMinor]));
-    expect(accounts.get('deferred_revenue')).toBe(-14_500);
-    expect(accounts.get('refunds')).toBe(2_500);
-    expect(accounts.get('disputes')).toBe(500);
-    expect(accounts.get('stripe:clearing')).toBe(0);
-    expect(accounts.get('stripe:fees')).toBeGreaterThan(0);
-    expect((accounts.get('stripe:balance') ?? 0) + (accounts.get('stripe:fees') ?? 0)).toBe(11_500);
-    expect([usd?.currency, usd?.sum, result.isBalanced]).toEqual(['usd', 0, true]);
-    const paidOut = shop.stripe.payOut();
-    const { cash } = await reconcile(shop.payments, begun - minute);
-    const after = new Map(cash[0]?.accounts.map((one) => [one.account, one.amountMinor]));
-    expect([after.get('bank'), after.get('stripe:balance')]).toEqual([paidOut?.amount, 0]);
-    // The payout, and nothing again that was stored before.
-    expect((await reconcile(shop.payments, begun - minute)).compared.balanceTransactions).toBe(0);
-  });
+  test(
+    'clean books differ in nothing, and the money of all that happened sums up to the cent',
+    { tags: ['long'] },
+    async () => {
+      expect(await readCashBalances(shop.database.pool)).toEqual([]);
+      await buy('boost-50');
+      const back = await buy('boost-20');
+      await askBack(shop, back);
+      const part = await buy('boost-125');
+      shop.stripe.refundAtBank(part.intentId, 1_500);
+      const won = await buy('opportunity-finder');
+      const { id } = shop.stripe.openDispute(won.intentId);
+      await shop.deliver();
+      shop.stripe.moveDispute(id, 'won');
+      const lost = await buy('opportunity-finder');
+      const { id: lostId } = shop.stripe.openDispute(lost.intentId);
+      shop.stripe.moveDispute(lostId, 'lost');
+      await shop.deliver();
+      await shop.runJobs();
+      await buy('side-gig-builder');
+      later(32 * day);
+      shop.stripe.advance(0);
+      await shop.deliver();
+      later();
+      const result = await reconcile(shop.payments, begun - minute);
+      expect([result.differences, result.settling]).toEqual([[], []]);
+      expect(result.compared).toMatchObject({ charges: 7, refunds: 2, disputes: 2, lots: 7 });
+      // Bought 25 + 10 + 50 + 5 + 5 and twice 25; 10 refunded by us, 15 by the bank, 5 taken back.
+      const [usd] = result.cash;
+      const accounts = new Map(usd?.accounts.map((one) => [one.account, one.amountMinor]));
+      expect(accounts.get('deferred_revenue')).toBe(-14_500);
+      expect(accounts.get('refunds')).toBe(2_500);
+      expect(accounts.get('disputes')).toBe(500);
+      expect(accounts.get('stripe:clearing')).toBe(0);
+      expect(accounts.get('stripe:fees')).toBeGreaterThan(0);
+      expect((accounts.get('stripe:balance') ?? 0) + (accounts.get('stripe:fees') ?? 0)).toBe(
+        11_500,
+      );
+      expect([usd?.currency, usd?.sum, result.isBalanced]).toEqual(['usd', 0, true]);
+      const paidOut = shop.stripe.payOut();
+      const { cash } = await reconcile(shop.payments, begun - minute);
+      const after = new Map(cash[0]?.accounts.map((one) => [one.account, one.amountMinor]));
+      expect([after.get('bank'), after.get('stripe:balance')]).toEqual([paidOut?.amount, 0]);
+      // The payout, and nothing again that was stored before.
+      expect((await reconcile(shop.payments, begun - minute)).compared.balanceTransactions).toBe(0);
+    },
+  );
 });
 
 describe('a payment', () => {

@@ -214,13 +214,17 @@ describe('the launcher', () => {
     expect(enter('show.ts').stderr).toBe('');
   });
 
-  test('the launcher installs again after an install that was interrupted', () => {
-    copyInto(folder, installed);
-    rmSync(join(folder, 'node_modules/.package-lock.json'));
-    expect(enter('show.ts').stderr).toContain(npmMarker);
-  });
+  test(
+    'the launcher installs again after an install that was interrupted',
+    { tags: ['long'] },
+    () => {
+      copyInto(folder, installed);
+      rmSync(join(folder, 'node_modules/.package-lock.json'));
+      expect(enter('show.ts').stderr).toContain(npmMarker);
+    },
+  );
 
-  test('two launchers at the same time install once', async () => {
+  test('two launchers at the same time install once', { tags: ['long'] }, async () => {
     copyInto(folder, fresh);
     const outcomes = await Promise.all(
       ['one', 'two'].map(async (word) => {

@@ -228,6 +228,7 @@ describe('a page that stands still', () => {
     { width: 1440, strategy: 'Premium' },
   ])(
     'no page of a user moves after its first paint at $width px, however late the replies are',
+    { tags: ['long'] },
     async ({ width, strategy }) => {
       const context = await slowBrowser(width);
       const moving = await movingPages(context, stillPages.map(addressOf));
