@@ -13,6 +13,10 @@ import { beginReading, inTransaction } from './transaction.ts';
  * The price is that an open write transaction hides everything committed after it began. Its end sends no
  * notice, so a reader that knows of hidden events polls again soon.
  *
+ * It remembers the place of an event, never the horizon itself. When Postgres crashes it forgets the ids of
+ * transactions that wrote nothing and gives them out again, so a later event may lie below a horizon that was
+ * read before. The id of an event that could be read is on the disk, and ids only go on from there.
+ *
  * Every read here is a single statement or a read-only transaction. Neither has a transaction id, so a
  * reader hides nothing from another one.
  */
@@ -59,8 +63,8 @@ export const pageLimit = 5_000;
 
 /**
  * Reads the safe events after `cursor` in the order (transaction id, position), which is also the order
- * inside each stream, and in today's shape. When it caught up, the returned cursor lies at the end of
- * everything safe, so that the next read skips events of other types.
+ * inside each stream, and in today's shape. When it caught up, the returned cursor is the last safe event of
+ * any type, so that the next read skips the others.
  */
 export async function readPage(
   client: Queryable,
@@ -140,12 +144,13 @@ export async function readAsOfOneMoment<Result>(
   );
 }
 
-/** The end of the safe events. */
+/** The last safe event. */
 export async function endOfLog(client: Queryable): Promise<Cursor> {
-  const { rows } = await client.query<{ horizon: string }>(
-    'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
+  const { rows } = await client.query<EndRow>(
+    `select e.transaction_id::text as end_transaction_id, e.global_position::text as end_global_position
+     from (select pg_snapshot_xmin(pg_current_snapshot()) as xmin) horizon left join ${lastBelow} e on true`,
   );
-  return justBefore(rows[0]!.horizon);
+  return endOf(rows[0]);
 }
 
 /**
@@ -187,7 +192,9 @@ export async function readOpenTransactions(client: Queryable): Promise<OpenTrans
   return rows[0]!;
 }
 
-type HeaderRow = { horizon: string; unsafe: boolean };
+/** Null while the log has no safe event. */
+type EndRow = { end_transaction_id: string | null; end_global_position: string | null };
+type HeaderRow = EndRow & { unsafe: boolean };
 type RangeRow = HeaderRow & {
   count: string | null;
   transaction_id: string | null;
@@ -202,6 +209,13 @@ const wanted = '($4::text[] is null or m.message_type = any($4::text[]))';
 const afterCursor = `m.transaction_id < header.xmin
       and (m.transaction_id, m.global_position) > ($1::xid8, $2::bigint)`;
 
+const lastBelow = `lateral (
+    select m.transaction_id, m.global_position from emt_messages m
+    where m.transaction_id < horizon.xmin
+    order by m.transaction_id desc, m.global_position desc
+    limit 1
+  )`;
+
 // One snapshot serves horizon and rows. Hidden rows are never read: a transaction that stays open for an
 // hour must not make every read carry an hour of events. Whether there are any is asked with an order and a
 // limit: for EXISTS the planner may read the whole log. The cursor is left out, because it lies before the
@@ -214,11 +228,13 @@ const header = `with horizon as materialized (
       where ${wanted} and m.transaction_id >= horizon.xmin
       order by m.transaction_id, m.global_position
       limit 1
-    ) is not null as unsafe from horizon
+    ) is not null as unsafe, e.transaction_id as end_transaction_id,
+      e.global_position as end_global_position
+    from horizon left join ${lastBelow} e on true
   )`;
 
 const pageStatement = `${header}
-  select header.xmin::text as horizon, header.unsafe, ${eventColumns}
+  select header.end_transaction_id::text, header.end_global_position::text, header.unsafe, ${eventColumns}
   from header left join lateral (
     select * from emt_messages m
     where ${wanted} and ${afterCursor}
@@ -228,8 +244,8 @@ const pageStatement = `${header}
   order by m.transaction_id, m.global_position`;
 
 const rangeStatement = `${header}
-  select header.xmin::text as horizon, header.unsafe, e.count::text, e.transaction_id::text,
-    e.global_position::text, span.transaction_id::text as span_transaction_id,
+  select header.end_transaction_id::text, header.end_global_position::text, header.unsafe,
+    e.count::text, e.transaction_id::text, e.global_position::text, span.transaction_id::text as span_transaction_id,
     span.global_position::text as span_global_position
   from header left join lateral (
     select count(*) over () as count, p.transaction_id, p.global_position
@@ -263,9 +279,9 @@ function progressOf(
   count: number,
   limit: number,
 ): ReadProgress {
-  if (!row) throw new Error('The log returned no horizon');
+  if (!row) throw new Error('The log returned no header');
   const caughtUp = count < limit;
-  const reached = caughtUp ? justBefore(row.horizon) : last;
+  const reached = caughtUp ? endOf(row) : last;
   return {
     cursor: later(cursor, reached),
     unsafeInSight: row.unsafe,
@@ -278,6 +294,6 @@ function later(cursor: Cursor, reached: Cursor | undefined): Cursor {
   return { transactionId: reached.transactionId, globalPosition: reached.globalPosition };
 }
 
-function justBefore(horizon: string): Cursor {
-  return { transactionId: String(BigInt(horizon) - 1n), globalPosition: lastPosition };
+function endOf(row: EndRow | undefined): Cursor {
+  return (row && cursorOf(row.end_transaction_id, row.end_global_position)) ?? logStart;
 }

@@ -210,17 +210,16 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return only !== undefined && others.length === 0 ? only : Buffer.concat(pieces);
 }
 
-/** At most a day old, not ahead of this reader, and cheaper than a snapshot. */
+/** Not ahead of this reader, and what it missed is at most a day old and cheaper than a snapshot. */
 async function isResumable(pool: pg.Pool, from: Cursor, to: Cursor): Promise<boolean> {
   if (compareCursors(from, to) > 0) return false;
   const { rows } = await pool.query<{ missed: number; recent: boolean }>(
-    `select count(*) filter (where (transaction_id, global_position) > ($1::xid8, $2::bigint))
-         ::integer as missed,
+    `select count(*)::integer as missed,
        coalesce(min(created) > now() - make_interval(hours => $4), true) as recent
      from (
-       select transaction_id, global_position, created from emt_messages
-       where (transaction_id, global_position) >= ($1::xid8, $2::bigint)
-       order by transaction_id, global_position limit $3 + 2) as later`,
+       select created from emt_messages
+       where (transaction_id, global_position) > ($1::xid8, $2::bigint)
+       order by transaction_id, global_position limit $3 + 1) as later`,
     [from.transactionId, from.globalPosition, liveLimits.resumeEvents, liveLimits.resumeHours],
   );
   const found = rows[0];

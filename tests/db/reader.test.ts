@@ -104,7 +104,7 @@ describe('reading a page', () => {
 
     const page = await readPage(db.pool, start, { types: ['TestDebited'] });
     expect(idsOf(page.events)).toEqual(['test-types/2']);
-    expect(compareCursors(page.cursor, all[2]!)).toBeGreaterThan(0);
+    expect(compareCursors(page.cursor, all[2]!)).toBe(0);
     expect(await readRange(db.pool, start, { types: ['TestCredited'] })).toMatchObject({
       count: 2,
     });
