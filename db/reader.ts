@@ -15,7 +15,7 @@ import { beginReading, inTransaction } from './transaction.ts';
  *
  * It remembers the place of an event, never the horizon itself. When Postgres crashes it forgets the ids of
  * transactions that wrote nothing and gives them out again, so a later event may lie below a horizon that was
- * read before. The id of an event that could be read is on the disk, and ids only go on from there.
+ * read before. The id of an event that could be read is on the disk, and ids only continue from there.
  *
  * Every read here is a single statement or a read-only transaction. Neither has a transaction id, so a
  * reader hides nothing from another one.
