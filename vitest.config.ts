@@ -120,16 +120,14 @@ const everyDay: UserWorkspaceConfig[] = [
 /** An hour, for a test that tries everything. */
 const proofTimeout = 3_600_000;
 
+const moreProperties = {
+  PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(randomInt(2 ** 31)),
+  PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1000',
+};
+
 const proof = (): TestProjectConfiguration[] => [
   ...everyDay.map(({ test }) => ({
-    test: {
-      ...test,
-      env: {
-        PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(randomInt(2 ** 31)),
-        PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1000',
-      },
-      testTimeout: proofTimeout,
-    },
+    test: { ...test, env: moreProperties, testTimeout: proofTimeout },
   })),
   {
     test: {

@@ -245,8 +245,8 @@ const pageStatement = `${header}
 
 const rangeStatement = `${header}
   select header.end_transaction_id::text, header.end_global_position::text, header.unsafe,
-    e.count::text, e.transaction_id::text, e.global_position::text, span.transaction_id::text as span_transaction_id,
-    span.global_position::text as span_global_position
+    e.count::text, e.transaction_id::text, e.global_position::text,
+    span.transaction_id::text as span_transaction_id, span.global_position::text as span_global_position
   from header left join lateral (
     select count(*) over () as count, p.transaction_id, p.global_position
     from (

@@ -63,6 +63,13 @@ test('a reader misses no event after a crash, in which Postgres gives out transa
   const append = async (expected: number) =>
     appendInto(pool, { streamId: 'test-crash', expected, events: [credited(1)] });
   await append(0);
+  const recovered = async () =>
+    eventually('Postgres after the crash', async () =>
+      pool.query<{ id: string }>(nextId).catch(() => null),
+    );
+  // The ten seconds of the process that writes the log begin here.
+  await crash(url);
+  await recovered();
   for (let count = 0; count < 50; count += 1)
     await pool.query('begin; select pg_current_xact_id(); rollback');
   const { cursor } = await readPage(pool, logStart);
@@ -71,9 +78,7 @@ test('a reader misses no event after a crash, in which Postgres gives out transa
   const before = await pool.query<{ id: string }>(nextId);
 
   await crash(url);
-  const after = await eventually('Postgres after the crash', async () =>
-    pool.query<{ id: string }>(nextId).catch(() => null),
-  );
+  const after = await recovered();
   expect(Number(after.rows[0]?.id)).toBeLessThan(Number(before.rows[0]?.id));
 
   await append(1);
