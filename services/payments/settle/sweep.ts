@@ -23,10 +23,10 @@ const jobMs = 120_000;
 const webhookEventKeptMs = 5_184_000_000;
 const purgedAtOnce = 1_000;
 
-/** How often missed webhook events are fetched, and how far back. */
+/** How often missed webhook events are fetched, and how far back: at first as far as the provider lists. */
 const pollEveryMs = 300_000;
 const pollBackMs = 3_600_000;
-const firstPollBackMs = 86_400_000;
+const firstPollBackMs = 2_592_000_000;
 
 /**
  * Finds what no webhook event has reported: payments that are due for a check, closed accounts with
