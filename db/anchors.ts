@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { Queryable } from './connect.ts';
 import { readStoredStream } from './streams.ts';
-import { lastPosition } from './reader.ts';
 import { beginReading, inTransaction, limitTo, wholeLogLimit } from './transaction.ts';
 import { firstHash, verifyChain } from './chain.ts';
 import { anchorRoot, headLine, listRoot } from './anchor-root.ts';
@@ -9,6 +8,9 @@ import type { AnchorHead, AnchorProof } from './anchor-root.ts';
 import { merklePath, merkleRoot } from './merkle.ts';
 import type { ChainCheck } from './chain.ts';
 import type { Log } from '#services/platform/process/log.ts';
+
+/** The largest bigint: behind every event of a transaction. */
+const lastPosition = '9223372036854775807';
 
 /**
  * The daily anchor of the hash chains. A chain shows a change inside it, but not a rewrite of all events

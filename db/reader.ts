@@ -27,9 +27,6 @@ export type Cursor = { readonly transactionId: string; readonly globalPosition: 
 /** Before the first event. */
 export const logStart: Cursor = { transactionId: '0', globalPosition: '0' };
 
-/** The largest bigint: behind every event of a transaction. */
-export const lastPosition = '9223372036854775807';
-
 /** The result of one read of the log. */
 export type ReadProgress = {
   /** Where to continue; after the last event when there was nothing more to read. */

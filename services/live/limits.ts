@@ -28,7 +28,7 @@ export const liveLimits = {
   beginAgainMs: 250,
   /** Events read per page while a client resumes. */
   resumePage: 1_000,
-  /** Ids older than this get a snapshot. */
+  /** A client that missed an event older than this gets a snapshot. */
   resumeHours: 24,
   /** Events of all users since the id, beyond which a snapshot is cheaper. */
   resumeEvents: 2_000,

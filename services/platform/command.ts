@@ -147,8 +147,8 @@ export const commandLimits = {
   firstBackoffMs: 5,
   longestBackoffMs: 50,
   /**
-   * Streams whose state is kept in memory: as many runs as a worker has slots for calls, each with its account.
-   * The state of an ended run is some 30 kB, and nothing else drops it.
+   * Streams whose state is kept in memory: enough for 128 runs, each with its account. The state of an ended
+   * run is some 30 kB, and nothing else drops it.
    */
   cachedStreams: 256,
   /** Events that one command may append; its repeats are found by as many message ids. */

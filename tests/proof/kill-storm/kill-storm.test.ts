@@ -21,7 +21,7 @@ import type { Application, Client } from '#tests/support/processes/processes.ts'
 import { testPassword } from '#tests/support/password.ts';
 import { createChance, randomOf } from '#tests/support/chance.ts';
 import { countsInWords } from '#tests/proof/counts.ts';
-import { median } from '#tests/proof/soak/growth.ts';
+import { median } from '#tests/bench/report.ts';
 import { lengthOf, outagesOf } from './outages.ts';
 import type { Outage } from './outages.ts';
 import { strike, targets } from './targets.ts';

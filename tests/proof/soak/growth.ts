@@ -1,3 +1,5 @@
+import { median } from '#tests/bench/report.ts';
+
 /** What was measured at a moment, in milliseconds since the start. */
 export type Sample = { atMs: number; value: number };
 
@@ -14,11 +16,4 @@ export function growthOf(samples: readonly Sample[]): number {
   );
   const lengthMs = (samples.at(-1)?.atMs ?? 0) - (samples[0]?.atMs ?? 0);
   return median(slopes) * lengthMs;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }

@@ -16,7 +16,8 @@ import {
   temporaryFolder,
 } from '#tests/support/processes/processes.ts';
 import type { Application, Client } from '#tests/support/processes/processes.ts';
-import { growthOf, median } from './growth.ts';
+import { median } from '#tests/bench/report.ts';
+import { growthOf } from './growth.ts';
 import type { Sample } from './growth.ts';
 import { watchMemory } from './memory.ts';
 import type { Series } from './memory.ts';
