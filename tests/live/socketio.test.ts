@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Namespace } from 'socket.io';
 import * as v from 'valibot';
 import { socketLimits } from '#services/live/socket/limits.ts';
 import { Evolution, Optimization, ProgressStep } from '#services/optimizations/contract/run.ts';
@@ -310,6 +311,11 @@ test('an error on our side ends the connection, and the client reconnects and su
       await ownerPool.query('alter table sessions_away rename to sessions');
     }
   };
+  // The library has no public list of connections that it has not let in.
+  const forgotten = vi.spyOn(
+    Namespace.prototype as unknown as { _remove: (connection: unknown) => void },
+    '_remove',
+  );
   const follower = await away(async () => {
     const made = client(person.token);
     made.socket.on('connect', () => made.socket.emit('subscribe-optimization', run.id));
@@ -318,6 +324,8 @@ test('an error on our side ends the connection, and the client reconnects and su
     await closed.promise;
     return made;
   });
+  await expect.poll(() => forgotten.mock.calls.length).toBe(1);
+  forgotten.mockRestore();
   const { socket } = follower;
   await expect.poll(() => ended(follower), { timeout: 30_000 }).toEqual(['optimization-complete']);
   await away(async () => {

@@ -360,6 +360,24 @@ test('a statement that fails leaves the table in use alone, and nothing of the c
   expect(rows).toEqual([{ copy: null }]);
 });
 
+test('a read model whose checkpoint is the horizon, as 0.1 stored it, is rebuilt and continues', async () => {
+  const append = async (expected: number) =>
+    appendBatch(db, [{ streamId: 'test-old-checkpoint', expected, events: [credited(1)] }]);
+  await append(0);
+  await caughtUp();
+  await runner.close();
+  await db.ownerPool.query(
+    `update projection_checkpoint set global_position = 9223372036854775807,
+       transaction_id = (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8
+     where name = 'test_total'`,
+  );
+  await rebuild(db.ownerPool, testTotal);
+  startRunner();
+  await append(1);
+  await caughtUp();
+  expect(await verify(db.ownerPool, testTotal)).toMatchObject({ differences: [] });
+});
+
 test('only one process at a time rebuilds or verifies a projection', async () => {
   const outcomes = await Promise.allSettled([
     rebuild(db.ownerPool, testLine),

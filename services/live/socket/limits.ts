@@ -2,6 +2,8 @@
 export const socketLimits = {
   /** Of one message from a client. */
   messageBytes: 16_000,
+  /** Between an error on our side and the end of the connection, at least; at most twice as long. */
+  faultMs: 2_000,
   /** For a connection to authenticate, and for one that changes its transport. */
   connectMs: 5_000,
   /** For the other side of a websocket to answer the close frame. */

@@ -101,8 +101,11 @@ export function openSockets(dependencies: SocketDependencies): Sockets {
         return;
       }
       log.error({ err: error }, 'A connection could not be opened');
-      // A refused client would not try again on its own.
+      // A refused client would not try again on its own; a closed one does so within two seconds.
+      await sleep(socketLimits.faultMs * (1 + Math.random()));
       sendAway(connection);
+      // The library keeps a connection until it hears of its end here.
+      next(connectError(new Problem('internal', words.fault)));
     }
   };
   io.of(socketNamespace).use((connection, next) => void welcomeOrRefuse(connection, next));
