@@ -7,7 +7,7 @@ import { findPlanPaidBy, isCurrentPeriod, readWhenOver } from './period.ts';
 import { beginReading, keepView, readPlan } from './read.ts';
 import { findPlan, readPlans } from './rows.ts';
 import type { PlanRow } from './rows.ts';
-import { isLive } from './tier.ts';
+import { isLive, isPastDue } from './tier.ts';
 import { actor, changePlansOf } from './user-tier.ts';
 
 /** Ending a plan together with its tier. */
@@ -137,15 +137,21 @@ async function revoke(
 /**
  * The rest of ending a plan: what was paid for nothing goes back, and the provider takes no more. In this
  * order, so that nothing is left to do for a plan that has ended at the provider.
+ *
+ * A plan that was cancelled while its renewal was about to fail ends here, too: its user has paid for all that
+ * they wanted, and the provider would try again.
  */
 export async function finishEnding(
   dependencies: PaymentDependencies,
   subscriptionId: string,
 ): Promise<void> {
   const plan = await findPlan(dependencies.pool, subscriptionId);
-  if (plan === null || plan.revoked_at === null) return;
-  await returnPaidForNothing(dependencies, plan);
-  if (plan.ended_at === null) await endAtProvider(dependencies, subscriptionId);
+  if (plan === null) return;
+  const isRevoked = plan.revoked_at !== null;
+  if (isRevoked) await returnPaidForNothing(dependencies, plan);
+  const isGivenUp = plan.cancel_at_period_end && isPastDue(plan);
+  if (plan.ended_at === null && (isRevoked || isGivenUp))
+    await endAtProvider(dependencies, subscriptionId);
 }
 
 /**

@@ -11,7 +11,7 @@ import { knownCustomer, withCustomer } from '#services/payments/customers.ts';
 import type { PaymentRouteDependencies } from '#services/payments/dependencies.ts';
 import { planMovedEmail } from '#services/payments/emails/plan.ts';
 import type { MovedPlan } from '#services/payments/emails/plan.ts';
-import { isLive, tierUntil } from './tier.ts';
+import { isLive, isPastDue, tierUntil } from './tier.ts';
 import { beginReading, keepView } from './read.ts';
 import { readPlans } from './rows.ts';
 import type { PlanRow } from './rows.ts';
@@ -115,10 +115,6 @@ function statusOf(plan: PlanRow): NonNullable<Plan['plan']>['status'] {
   if (!isLive(plan)) return 'ended';
   if (isPastDue(plan)) return 'past_due';
   return plan.cancel_at_period_end ? 'cancelling' : 'active';
-}
-
-function isPastDue({ status }: Pick<PlanRow, 'status'>): boolean {
-  return status === 'past_due' || status === 'unpaid';
 }
 
 // --- changing it ---

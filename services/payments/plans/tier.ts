@@ -68,6 +68,11 @@ export function higherTier(brought: Tier | null, granted: Tier | null): Tier {
   return tiers.findLast((tier) => tier === brought || tier === granted) ?? 'free';
 }
 
+/** Its last payment has failed, and the provider tries again. */
+export function isPastDue({ status }: Pick<PlanRow, 'status'>): boolean {
+  return status === 'past_due' || status === 'unpaid';
+}
+
 /** It charges every month, or tries to. */
 export function isLive({ status, ended_at: endedAt, revoked_at: revokedAt }: PlanRow): boolean {
   if (endedAt !== null || revokedAt !== null) return false;

@@ -9,9 +9,9 @@ import type {
 import { fulfil } from '#services/payments/settle/fulfil.ts';
 import { planPaymentFailedEmail } from '#services/payments/emails/plan.ts';
 import { takePayment } from './payments.ts';
-import { tierUntil } from './tier.ts';
+import { isPastDue, tierUntil } from './tier.ts';
 import type { PlanRow } from './rows.ts';
-import { endSurplusPlans } from './end.ts';
+import { endSurplusPlans, finishEnding } from './end.ts';
 import { readPlan } from './read.ts';
 import type { InvoiceView } from '#services/payments/provider.ts';
 
@@ -24,6 +24,7 @@ export function createPlanHandlers(dependencies: PaymentDependencies): WebhookHa
     const plan = objectId === null ? null : await readPlan(dependencies, objectId);
     if (plan === null) return 'ignored';
     await closeCheckouts(dependencies, plan);
+    await finishEnding(dependencies, plan.subscription_id);
     await endSurplusPlans(dependencies, plan.user_id);
     return 'read';
   };
@@ -57,8 +58,9 @@ async function takeFailure(dependencies: PaymentDependencies, invoiceId: string)
   if (!invoice || invoice.subscriptionId === null || invoice.status === 'paid') return 'ignored';
   const plan = await readPlan(dependencies, invoice.subscriptionId);
   if (plan === null) return 'ignored';
-  const isOverdue = plan.status === 'past_due' || plan.status === 'unpaid';
-  if (invoice.reason === 'subscription_create' || !isOverdue) return 'read';
+  await finishEnding(dependencies, plan.subscription_id);
+  const isWanted = isPastDue(plan) && !plan.cancel_at_period_end;
+  if (invoice.reason === 'subscription_create' || !isWanted) return 'read';
   await notifyOfFailure(dependencies, invoice, plan);
   return 'past-due';
 }

@@ -219,6 +219,34 @@ test('a payment that fails keeps the tier for seven days and is emailed once', a
   expect(await shop.mailsOf(person, 'plan-payment-failed')).toBe(1);
 });
 
+test.each([
+  ['a webhook event', async () => shop.deliver()],
+  [
+    'the daily reading',
+    async () => {
+      await shop.stripe.deliverAll({ drop: () => true });
+      shop.move(day);
+      await sweepPlans(shop.payments);
+    },
+  ],
+])(
+  'a plan whose renewal fails after it was cancelled is collected no more: %s ends it',
+  async (_, hear) => {
+    const person = await shop.subscriber();
+    const { store } = shop.stripe.world;
+    shop.stripe.failNextRenewal(person.subscriptionId, 4);
+    await shop.toPeriodEnd(person);
+    // As the provider keeps it when the user cancels between the new period and its first charge.
+    const plan = store.get('subscription', person.subscriptionId);
+    if (!plan) throw new Error('There is no plan');
+    store.put('subscription', person.subscriptionId, { ...plan, cancel_at_period_end: true });
+    await hear();
+    expect(store.get('subscription', person.subscriptionId)?.status).toBe('canceled');
+    expect(await shop.planOf(person)).toMatchObject({ tier: 'free', plan: { status: 'ended' } });
+    expect(await shop.mailsOf(person, 'plan-payment-failed')).toBe(0);
+  },
+);
+
 test('a paid retry gives the credits and keeps the tier', async () => {
   const person = await shop.subscriber();
   shop.stripe.failNextRenewal(person.subscriptionId);
