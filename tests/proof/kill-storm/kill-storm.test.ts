@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, onTestFailed, test } from 'vitest';
@@ -64,7 +65,7 @@ let hasFailed = false;
 afterAll(async () => {
   // It may not have started.
   await (app as Application | undefined)?.[Symbol.asyncDispose]();
-  if (hasFailed) console.info(`its data stays in ${dataDir}`);
+  if (hasFailed) console.info(`its data and output stay in ${folder.path}`);
   else folder.remove();
 });
 
@@ -270,6 +271,7 @@ test(
     console.info(`seed ${seed}`);
     onTestFailed(() => {
       hasFailed = true;
+      writeFileSync(join(folder.path, 'output.log'), [...outputs, app.output()].join('\n'));
     });
     const began = performance.now();
     const port = await freePort();
