@@ -53,7 +53,11 @@ export type Subscription = {
   overflowed(): boolean;
   /** Facts up to and including this place are already known to the subscriber. */
   startAfter(cursor: Cursor): void;
-  push(bytes: Uint8Array): void;
+  /**
+   * A sign of life. It names the place that the log was read to, once that lies behind every earlier message:
+   * a user for whom nothing happens does not fall behind what others do.
+   */
+  ping(): void;
   end(bye: Bye | null): void;
 };
 
@@ -86,6 +90,8 @@ type Subscriber = {
   bytes: number;
   overflowed: boolean;
   start: Cursor | null;
+  /** Of its newest message. */
+  newest: Cursor | null;
   wake: (() => void) | null;
   straight: ((message: Message) => boolean) | null;
   ended: boolean;
@@ -107,6 +113,7 @@ export async function createHub(options: {
   const stopping = new AbortController();
   let ids = createStreamIds({ keys, epoch: await epoch.current() });
   let place = await endOfLog(pool);
+  let placeEpoch = ids.epoch;
   let sameEpoch = new AbortController();
   epoch.onChange(() => sameEpoch.abort());
 
@@ -147,8 +154,11 @@ export async function createHub(options: {
   async function beginAgain(): Promise<void> {
     sameEpoch = new AbortController();
     try {
-      ids = createStreamIds({ keys, epoch: await epoch.current() });
-      place = await endOfLog(pool);
+      const current = await epoch.current();
+      const end = await endOfLog(pool);
+      useIdsOf(current);
+      place = end;
+      placeEpoch = current;
       for (const subscriber of subscribers.all()) overflow(subscriber);
     } catch (error) {
       log.warn({ err: error }, 'The log could not be read; trying again');
@@ -184,6 +194,16 @@ export async function createHub(options: {
     }
   }
 
+  function useIdsOf(current: string): void {
+    if (ids.epoch !== current) ids = createStreamIds({ keys, epoch: current });
+  }
+
+  function pingOf({ userId, start, newest }: Subscriber): Message {
+    const isAhead = [start, newest].every((one) => one === null || compareCursors(place, one) > 0);
+    if (!isAhead || ids.epoch !== placeEpoch) return { bytes: ping, cursor: null, fact: null };
+    return { bytes: encode('ping', {}, ids.idOf(userId, place)), cursor: place, fact: null };
+  }
+
   /** Later subscribers are sent to another process, too: a kept-alive connection may still ask. */
   function drain(): void {
     isDraining = true;
@@ -192,8 +212,7 @@ export async function createHub(options: {
 
   return {
     async ids() {
-      const current = await epoch.current();
-      if (ids.epoch !== current) ids = createStreamIds({ keys, epoch: current });
+      useIdsOf(await epoch.current());
       return ids;
     },
     subscribe({ userId, watching }) {
@@ -204,13 +223,17 @@ export async function createHub(options: {
         bytes: 0,
         overflowed: false,
         start: null,
+        newest: null,
         wake: null,
         straight: null,
         ended: false,
       };
       subscribers.add(subscriber);
       if (isDraining) endWith(subscriber, drained());
-      return subscriptionOf(subscriber, () => subscribers.remove(subscriber));
+      return subscriptionOf(subscriber, {
+        ping: () => pingOf(subscriber),
+        leave: () => subscribers.remove(subscriber),
+      });
     },
     async *factsBetween({ userId, watching }, from, to) {
       let cursor = from;
@@ -288,7 +311,10 @@ function drained(): Bye {
   return { reason: 'drain', retry_ms: Math.round(Math.random() * liveLimits.drainSpreadMs) };
 }
 
-function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription {
+function subscriptionOf(
+  subscriber: Subscriber,
+  { ping, leave }: { ping: () => Message; leave: () => void },
+): Subscription {
   return {
     async take(straight) {
       for (;;) {
@@ -310,8 +336,8 @@ function subscriptionOf(subscriber: Subscriber, leave: () => void): Subscription
     startAfter(cursor) {
       subscriber.start = cursor;
     },
-    push(bytes) {
-      offer(subscriber, { bytes, cursor: null, fact: null });
+    ping() {
+      offer(subscriber, ping());
     },
     end(bye) {
       endWith(subscriber, bye);
@@ -333,6 +359,7 @@ function isNew(subscriber: Subscriber, { cursor }: Message): boolean {
 /** Bounded: a full queue is dropped whole, and the subscriber starts again from a snapshot. */
 function offer(subscriber: Subscriber, message: Message): void {
   if (subscriber.ended || subscriber.overflowed) return;
+  subscriber.newest = message.cursor ?? subscriber.newest;
   if (subscriber.straight !== null) {
     if (!isNew(subscriber, message) || subscriber.straight(message)) return;
   }
@@ -348,6 +375,7 @@ function overflow(subscriber: Subscriber): void {
   if (subscriber.ended) return;
   subscriber.queue = [];
   subscriber.bytes = 0;
+  subscriber.newest = null;
   subscriber.overflowed = true;
   awaken(subscriber);
 }
@@ -400,6 +428,8 @@ export function encode(event: string, data: unknown, id?: string): Buffer {
   const head = id === undefined ? '' : `id: ${id}\n`;
   return Buffer.from(`${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
+
+const ping = encode('ping', {});
 
 /** The owner of a stream never changes, so each is read once. */
 function createOwners(sources: readonly FactSource[]) {

@@ -105,7 +105,7 @@ async function follow(
     return;
   }
   const subscription = hub.subscribe(follower);
-  const still = pulse.join(() => subscription.push(ping));
+  const still = pulse.join(() => subscription.ping());
   const unwatch = sessions.watch(sessionId, () => subscription.end(bye('session')));
   const endByToken = () => subscription.end(bye('token'));
   const expiry = setTimeout(endByToken, Math.max(0, endsAt - clock()));
@@ -126,8 +126,6 @@ async function follow(
   close();
   connection.end();
 }
-
-const ping = encode('ping', {});
 
 async function writeMessages(
   { pool, hub, snapshot, drainedWithinMs }: StreamDependencies,

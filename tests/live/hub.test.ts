@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startListening } from '#db/listen.ts';
+import { compareCursors } from '#db/reader.ts';
 import type { Listener } from '#db/listen.ts';
 import { creditFacts } from '#services/credits/facts.ts';
 import { createHub } from '#services/live/hub.ts';
@@ -168,6 +169,27 @@ test('all streams of a user get the same buffer of an event', async () => {
   const [[one], [two]] = [await ann.subscription.take(), await again.take()];
   expect(one?.bytes).toBe(two?.bytes);
   for (const subscription of [ann.subscription, again]) subscription.end(null);
+});
+
+test('a ping names the place that the log was read to, unless the stream knows it', async () => {
+  const [ann, bob, eve] = [person(), person(), person()];
+  await giveOne(ann.userId);
+  const [fact] = await ann.subscription.take();
+  const cursor = fact!.cursor!;
+  await expect.poll(() => hub.lagMs()).toBe(0);
+  eve.subscription.startAfter(cursor);
+  const placeIn = async ({ userId, subscription }: typeof ann) => {
+    subscription.ping();
+    const [ping] = await subscription.take();
+    const [, id] = /^id: (.+)$/m.exec(new TextDecoder().decode(ping?.bytes)) ?? [];
+    return id === undefined ? null : (await hub.ids()).cursorOf(userId, id);
+  };
+  expect(await placeIn(bob)).toEqual(cursor);
+  for (const one of [bob, ann, eve]) expect(await placeIn(one)).toBeNull();
+  await giveOne(ann.userId);
+  await expect.poll(() => hub.lagMs()).toBe(0);
+  expect(compareCursors((await placeIn(eve))!, cursor)).toBeGreaterThan(0);
+  for (const { subscription } of [ann, bob, eve]) subscription.end(null);
 });
 
 test('a stream that opens while the process stops is sent to another process', async () => {
