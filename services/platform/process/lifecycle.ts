@@ -24,6 +24,8 @@ export type ReadyDetails = Readonly<Record<string, string | number | null>>;
 export type ReadyMessage = { type: 'ready'; details: ReadyDetails };
 
 const closeTimeoutMs = 10_000;
+/** For a process that is stopped while it opens to finish: what is half open cannot be closed. */
+const openTimeoutMs = 5_000;
 
 export async function runProcess(
   name: string,
@@ -49,6 +51,8 @@ export async function runProcess(
       log.error('Did not close in time');
       process.exit(1);
     }, closeTimeoutMs).unref();
+    if (first !== 'opened')
+      await Promise.race([opened.catch(() => undefined), sleep(openTimeoutMs)]);
     await resources.disposeAsync();
     log.debug('Closed');
     await endProcess(0);
