@@ -44,7 +44,8 @@ export async function runProcess(
     const first = await Promise.race([opened.then(() => 'opened'), stopRequested]);
     if (first === 'opened') {
       const message: ReadyMessage = { type: 'ready', details: await opened };
-      process.send?.(message);
+      // A supervisor that was killed hears nothing: the channel closes, which stops this process.
+      process.send?.(message, undefined, undefined, () => undefined);
       await stopRequested;
     }
     setTimeout(() => {

@@ -359,6 +359,7 @@ test(
       ].join('\n'),
     );
     expect(unreached).toEqual([]);
-    expect(outputs.filter((output) => output.includes('unhandled error'))).toEqual([]);
+    const lines = outputs.flatMap((output) => output.split('\n'));
+    expect(lines.filter((line) => line.includes('unhandled error'))).toEqual([]);
   },
 );
