@@ -312,10 +312,7 @@ test('an error on our side ends the connection, and the client reconnects and su
     }
   };
   // The library has no public list of connections that it has not let in.
-  const forgotten = vi.spyOn(
-    Namespace.prototype as unknown as { _remove: (connection: unknown) => void },
-    '_remove',
-  );
+  const forgotten = vi.spyOn(Namespace.prototype, '_remove');
   const follower = await away(async () => {
     const made = client(person.token);
     made.socket.on('connect', () => made.socket.emit('subscribe-optimization', run.id));
