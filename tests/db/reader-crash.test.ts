@@ -37,17 +37,20 @@ async function startMigrated(): Promise<string> {
   return ownerUrl;
 }
 
-/** One backend is killed, and Postgres takes everybody's connection and recovers. */
-async function crash(url: string): Promise<void> {
+/**
+ * One backend is killed, and Postgres takes everybody's connection and recovers. Until it has taken
+ * the pool's own, that one still answers.
+ */
+async function crash(url: string, pool: pg.Pool): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const ended = new Promise((resolve) => {
-    client.once('end', resolve);
+  const taken = new Promise((resolve) => {
+    pool.once('remove', resolve);
   });
   process.kill(rows[0]!.pid, 'SIGKILL');
-  await ended;
+  await taken;
 }
 
 const nextId = 'select pg_snapshot_xmax(pg_current_snapshot())::text as id';
@@ -68,7 +71,7 @@ test('a reader misses no event after a crash, in which Postgres gives out transa
       pool.query<{ id: string }>(nextId).catch(() => null),
     );
   // The ten seconds of the process that writes the log begin here.
-  await crash(url);
+  await crash(url, pool);
   await recovered();
   for (let count = 0; count < 50; count += 1)
     await pool.query('begin; select pg_current_xact_id(); rollback');
@@ -77,7 +80,7 @@ test('a reader misses no event after a crash, in which Postgres gives out transa
   const end = await endOfLog(pool);
   const before = await pool.query<{ id: string }>(nextId);
 
-  await crash(url);
+  await crash(url, pool);
   const after = await recovered();
   expect(Number(after.rows[0]?.id)).toBeLessThan(Number(before.rows[0]?.id));
 
