@@ -154,12 +154,19 @@ async function writeMessages(
     await write(encode('snapshot', shown, (await hub.ids()).idOf(userId, cursor)));
   };
   const isShown = ({ fact }: Message) => showsCredits || fact?.entity.kind !== 'account';
-  const from = lastEventId === undefined ? null : (await hub.ids()).cursorOf(userId, lastEventId);
+  const ids = await hub.ids();
+  const from = lastEventId === undefined ? null : ids.cursorOf(userId, lastEventId);
   const to = await endOfLog(pool);
   if (from && (await isResumable(pool, from, to))) {
     subscription.startAfter(to);
+    let known = from;
     for await (const message of hub.factsBetween({ userId, watching }, from, to))
-      if (isShown(message)) await write(message.bytes);
+      if (isShown(message)) {
+        known = message.cursor ?? known;
+        await write(message.bytes);
+      }
+    // Cut again before its next message, the stream resumes from here.
+    if (compareCursors(to, known) > 0) await write(encode('ping', {}, ids.idOf(userId, to)));
   } else await writeSnapshot();
   const straight = (message: Message) => {
     if (full) return false;

@@ -76,6 +76,29 @@ test('a stream resumes only from an id that was issued to this user', async () =
   expect(await returned(ann, id)).toBe('snapshot');
 });
 
+test('a stream that resumes hears at once how far the log was read for it', async () => {
+  const ann = await app.signUp();
+  const lastEventId = await idFor(ann);
+  await giveOne(newId('usr'));
+  const [ping] = await listenTo(app, { token: ann.token, lastEventId, enough: () => true });
+  expect(ping).toMatchObject({ event: 'ping', id: expect.any(String) });
+  await giveOne(ann.userId);
+  const [fact] = await listenTo(app, {
+    token: ann.token,
+    lastEventId: ping!.id!,
+    enough: () => true,
+  });
+  expect(fact?.event).toBe('fact');
+  // With the fact, it knows all that happened.
+  const [after] = await listenTo(app, {
+    token: ann.token,
+    lastEventId: fact!.id!,
+    enough: () => true,
+    timeoutMs: 300,
+  });
+  expect(after).toBeUndefined();
+});
+
 test('an id works in every process and after a restart, until its key is removed', async () => {
   const ann = await app.signUp();
   const id = await idFor(ann);
