@@ -416,6 +416,7 @@ describe('a call that begins a refinement', () => {
     between.Hide = refine;
     expect((await remove(root.id)).status).toBe(200);
     expect((await post(`/optimizations/${root.id}/restore`)).status).toBe(200);
+    await council.ended(person, refinementId(root.id, 1));
     for (const model of modelsOf(root)) delete personas[model];
     await refined();
     const before = await balance();
