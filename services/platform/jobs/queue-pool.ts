@@ -10,6 +10,9 @@ import { retryWhileUnavailable } from './retry-while-unavailable.ts';
  *
  * So a statement whose reply was lost may run twice. That is harmless, except that a job may be taken
  * without a worker running it; `job-locks.ts` frees it.
+ *
+ * A job may end after the process has closed the pool, for example when it was stopped while it opened. Then
+ * the statement never begins, and the process ends without it; `job-locks.ts` frees that job, too.
  */
 export function queuePool(pool: pg.Pool, times: ListenTimes = listenTimes): pg.Pool {
   const connect = (callback?: Callback) =>
@@ -64,9 +67,11 @@ function connectListening(pool: pg.Pool, callback: Callback, times: ListenTimes)
 
 /** The part of a client that the queue uses. */
 async function connectWhileUnavailable(pool: pg.Pool) {
-  let client: pg.PoolClient | null = await retryWhileUnavailable(() => pool.connect());
+  const take = async (): Promise<pg.PoolClient> =>
+    pool.ending ? new Promise(() => undefined) : pool.connect();
+  let client: pg.PoolClient | null = await retryWhileUnavailable(take);
   const query = async (...statement: [string | pg.QueryConfig, unknown[]?]) => {
-    client ??= await pool.connect();
+    client ??= await take();
     try {
       return await client.query(...statement);
     } catch (error) {

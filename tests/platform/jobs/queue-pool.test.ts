@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queuePool } from '#services/platform/jobs/queue-pool.ts';
 import { createTestDatabase } from '#tests/support/database.ts';
@@ -62,4 +62,13 @@ test('a listening connection comes from the real pool', async () => {
     done();
   });
   expect((await promise)?.listenerCount('error')).toBeGreaterThan(0);
+});
+
+test('after the pool has ended, a late statement neither begins nor fails', async () => {
+  const ending = new pg.Pool({ connectionString: database.appUrl });
+  const client = await queuePool(ending).connect();
+  client.release();
+  await ending.end();
+  const late = queuePool(ending).connect();
+  expect(await Promise.race([late, sleep(100, 'waits')])).toBe('waits');
 });
