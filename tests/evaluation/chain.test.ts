@@ -19,21 +19,25 @@ const words = (path: string, ...more: readonly string[]) => ['--sandbox', '--out
 /** A best condition is named from 20 cases on. */
 const enough = ['--cases', 'finance,hiring,marketing,product'];
 
-test('an evaluation finds the condition that was planted as the best', async () => {
-  using folder = newFolder();
-  const { report } = await evaluateHere(words(folder.path, ...enough, '--seed', '11'));
-  expect(report.missing).toEqual([]);
-  expect(report.simulated).toEqual({
-    notice: simulatedNotice,
-    plantedBest: plantedBest(11),
-    found: true,
-  });
-  expect(report.figures.best).toBe(plantedBest(11));
-  const best = conditionWords[plantedBest(11)];
-  const markdown = reportMarkdown(report);
-  expect(markdown).toContain(`Planted as the best: ${best}. The figures agree with this.`);
-  expect(markdown).toContain(`In this simulation, **${best}** is better`);
-});
+test(
+  'an evaluation finds the condition that was planted as the best',
+  { tags: ['long'] },
+  async () => {
+    using folder = newFolder();
+    const { report } = await evaluateHere(words(folder.path, ...enough, '--seed', '11'));
+    expect(report.missing).toEqual([]);
+    expect(report.simulated).toEqual({
+      notice: simulatedNotice,
+      plantedBest: plantedBest(11),
+      found: true,
+    });
+    expect(report.figures.best).toBe(plantedBest(11));
+    const best = conditionWords[plantedBest(11)];
+    const markdown = reportMarkdown(report);
+    expect(markdown).toContain(`Planted as the best: ${best}. The figures agree with this.`);
+    expect(markdown).toContain(`In this simulation, **${best}** is better`);
+  },
+);
 
 test(
   'a planted condition that is left out leaves no other to be found',

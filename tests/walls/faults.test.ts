@@ -65,7 +65,7 @@ async function prepare([route, entry]: [string, RouteEntry]): Promise<Ready> {
 }
 
 function routesThat(are: (route: string) => boolean): [string, RouteEntry][] {
-  return Object.entries(entries).filter(([route]) => are(route));
+  return Object.entries(entries).filter(([route]) => routes.includes(route) && are(route));
 }
 
 const untouched = [
@@ -106,8 +106,8 @@ const untouched = [
 /** Static documents, whose text mentions deleting and updating. */
 const isDocument = /^GET \/api(?:-docs|\/openapi\.json)/;
 
-/** Tries one in so many pairs of route and table; `npm run proof` tries all. */
-const share = isProof ? 1 : 96;
+/** The gate breaks one route in six, each at one table; `npm run proof` tries all pairs. */
+const routes = Object.keys(entries).filter((_, index) => isProof || index % 6 === 0);
 
 /**
  * Tables at which many routes fail; the others are then tried with few routes. Without sessions most
@@ -143,17 +143,15 @@ test(
   { timeout: 300_000 },
   async () => {
     const broken = new Set<string>();
-    const reading = new Map(
-      await Promise.all(
-        routesThat((route) => methodOf(route) === 'GET').map(
-          async (each) => [each[0], await prepare(each)] as const,
-        ),
-      ),
-    );
+    // A call that writes can succeed only once.
+    const reading = new Map<string, Ready>();
     const tryWithout = async (table: string, isTried: (route: string) => boolean) => {
-      // A call that writes can succeed only once.
       const ready = await Promise.all(
-        routesThat(isTried).map(async (each) => reading.get(each[0]) ?? (await prepare(each))),
+        routesThat(isTried).map(async (each) => {
+          const prepared = reading.get(each[0]) ?? (await prepare(each));
+          if (methodOf(each[0]) === 'GET') reading.set(each[0], prepared);
+          return prepared;
+        }),
       );
       await without(table, async () => {
         const answers = ready.map(async ({ route, sample, headers }) => {
@@ -176,14 +174,14 @@ test(
         }
       });
     };
-    const routes = Object.keys(entries);
-    for (const [turn, table] of tables.entries())
-      await tryWithout(table, (route) => (routes.indexOf(route) + turn) % share === 0);
+    if (isProof) for (const table of tables) await tryWithout(table, () => true);
     // A route that was never broken has proved nothing.
     const isLeft = (route: string) => !broken.has(route) && !untouched.includes(route);
     for (const table of new Set([...telling, ...tables]))
       if (routes.some(isLeft)) await tryWithout(table, isLeft);
-    expect(routes.filter((route) => !broken.has(route)).toSorted()).toEqual(untouched);
+    expect(routes.filter((route) => !broken.has(route)).toSorted()).toEqual(
+      untouched.filter((route) => routes.includes(route)),
+    );
   },
 );
 
