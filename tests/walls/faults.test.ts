@@ -106,7 +106,7 @@ const untouched = [
 /** Static documents, whose text mentions deleting and updating. */
 const isDocument = /^GET \/api(?:-docs|\/openapi\.json)/;
 
-/** The gate breaks one route in six, each at one table; `npm run proof` tries all pairs. */
+/** The gate tries one route in six until each has failed once; `npm run proof` tries all at every table. */
 const routes = Object.keys(entries).filter((_, index) => isProof || index % 6 === 0);
 
 /**
@@ -143,7 +143,7 @@ test(
   { timeout: 300_000 },
   async () => {
     const broken = new Set<string>();
-    // A call that writes can succeed only once.
+    // A call that writes can succeed only once, so it is prepared anew for each table.
     const reading = new Map<string, Ready>();
     const tryWithout = async (table: string, isTried: (route: string) => boolean) => {
       const ready = await Promise.all(
