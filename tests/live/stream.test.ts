@@ -86,7 +86,7 @@ describe('the stream', () => {
     const foreign = await app.database.ownerPool.connect();
     await foreign.query('begin; select pg_current_xact_id()');
     const free = async () => {
-      await sleep(400);
+      await sleep(100);
       await foreign.query('commit');
       foreign.release();
     };
@@ -126,8 +126,10 @@ describe('the stream', () => {
     expect(drops).toBeGreaterThan(10);
     const versions = heardAll.filter(isFact).map(versionOf);
     expect(versions).toEqual(Array.from({ length: total }, (_, index) => index + 1));
-    expect(new Set(heardAll.flatMap((heard) => heard.id ?? [])).size).toBe(total + 1);
     expect(heardAll.filter((heard) => heard.event === 'snapshot')).toHaveLength(1);
+    // A ping may name a place, too: the end of what its stream caught up with.
+    const ids = heardAll.flatMap((heard) => (heard.event === 'ping' ? [] : (heard.id ?? [])));
+    expect(new Set(ids).size).toBe(total + 1);
     expect(heardAll.findLast(isFact)?.data['patch']).toMatchObject({ available_credits: total });
   });
 

@@ -143,7 +143,7 @@ test(
   { timeout: 300_000 },
   async () => {
     const broken = new Set<string>();
-    // A call that writes can succeed only once, so it is prepared anew for each table.
+    // A call that writes can succeed only once, so it is prepared again for each table.
     const reading = new Map<string, Ready>();
     const tryWithout = async (table: string, isTried: (route: string) => boolean) => {
       const ready = await Promise.all(
