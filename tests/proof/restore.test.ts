@@ -187,14 +187,16 @@ test('a restore under load brings back the backup, and nothing that was erased o
   );
   let ended = 0;
   for (const person of everyone) {
-    const runs = await untilEnded(person);
+    await untilEnded(person);
+    // A run ends before its credits are settled.
+    const balance = await eventually('the settlement of every run', async () => {
+      const now = await client.data<Balance>('/credits/balance', { token: person.token });
+      return now.reserved_credits === 0 && now;
+    });
+    const runs = await runsOf(person);
     ended += runs.length;
     const charged = runs.reduce((sum, { credits }) => sum + (credits.charged ?? 0), 0);
-    expect(await client.data<Balance>('/credits/balance', { token: person.token })).toMatchObject({
-      reserved_credits: 0,
-      debt_credits: 0,
-      total_consumed: charged,
-    });
+    expect(balance).toMatchObject({ debt_credits: 0, total_consumed: charged });
   }
   await expectVerified(settings);
 

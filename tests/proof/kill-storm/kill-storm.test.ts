@@ -234,11 +234,13 @@ async function runsOf(someone: Someone): Promise<OptimizationSummary[]> {
 async function expectSettled(someone: Someone, follower: Follower): Promise<void> {
   const { runs } = someone;
   const listed = await eventually(
-    'the end of every run',
+    'the end and the charge of every run',
     async () => {
       await signIn(someone);
       const all = await runsOf(someone);
-      return all.every(({ status }) => status !== 'processing') ? all : null;
+      const isCharged = ({ status, credits }: OptimizationSummary) =>
+        status !== 'processing' && credits.settlement !== 'pending';
+      return all.every(isCharged) ? all : null;
     },
     longestRunMs,
   );
